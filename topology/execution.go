@@ -1,0 +1,176 @@
+package topology
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Labels that every container, network and volume of ours carries. Clean-up
+// finds its own by them and touches nothing else.
+const (
+	LabelHub     = "runnerhub.hub"
+	LabelRunner  = "runnerhub.runner"
+	LabelJob     = "runnerhub.job"
+	LabelAttempt = "runnerhub.attempt"
+	LabelEpoch   = "runnerhub.epoch"
+	// LabelRole is job, service, network, workspace or pool.
+	LabelRole = "runnerhub.role"
+)
+
+// Identity says whose an attempt is. Every part becomes a label.
+type Identity struct {
+	Hub     string // the hub's id
+	Runner  string // the runner's id
+	Job     string
+	Attempt int
+	Epoch   int64
+}
+
+// Causes that end a running attempt early, given to context.WithCancelCause.
+var (
+	// ErrCanceled asks for SIGTERM, the grace and then SIGKILL; the result is canceled.
+	ErrCanceled = errors.New("the job was canceled")
+	// ErrStale means that the lease is lost: kill at once, no grace, nobody reads the result.
+	ErrStale = errors.New("the lease was lost")
+	// ErrDraining is the runner's second signal: like ErrCanceled, but the lease is released.
+	ErrDraining = errors.New("the runner is shutting down")
+)
+
+// Phase is what an attempt is busy with; the values are those of heartbeat_job.
+type Phase string
+
+// The phases of an attempt in their order.
+const (
+	PhasePreparing        Phase = "preparing"
+	PhasePulling          Phase = "pulling"
+	PhaseStartingServices Phase = "starting_services"
+	PhaseRunning          Phase = "running"
+	PhaseCollecting       Phase = "collecting"
+)
+
+// Stream names where a log record comes from.
+type Stream string
+
+// The streams of a log record.
+const (
+	Stdout Stream = "stdout"
+	Stderr Stream = "stderr"
+	System Stream = "system" // the runner's own words: pulls, step boundaries, failures
+)
+
+// Record is a piece of log. Data is whole lines or a part of a line: any bytes,
+// at most 32 KiB, not retained by the receiver after the call.
+type Record struct {
+	Time    time.Time
+	Stream  Stream
+	Service string // a service's name; empty for the job container
+	Step    string // the step's name; empty outside steps
+	Data    []byte
+}
+
+// Observer hears about an attempt while it runs. Its methods may be called from
+// several goroutines at once; Log blocks to slow a container that writes faster
+// than the log can be kept.
+type Observer interface {
+	Phase(p Phase, step string)
+	Log(r Record) error
+}
+
+// Status is how an attempt ended.
+type Status string
+
+// The statuses of a result.
+const (
+	Succeeded Status = "succeeded"
+	Failed    Status = "failed"
+	Canceled  Status = "canceled"
+	TimedOut  Status = "timed_out"
+)
+
+// Class is the cause of a failure; the values are those of the wire contract.
+type Class string
+
+// The failure classes that an execution can end with.
+const (
+	ClassScript            Class = "script"
+	ClassOOM               Class = "oom"
+	ClassTimeout           Class = "timeout"
+	ClassImagePull         Class = "image_pull"
+	ClassServiceUnhealthy  Class = "service_unhealthy"
+	ClassSpecInvalid       Class = "spec_invalid"
+	ClassCapabilityMissing Class = "capability_missing"
+	ClassDockerUnavailable Class = "docker_unavailable"
+	ClassDiskFull          Class = "disk_full"
+	ClassPolicyDenied      Class = "policy_denied"
+	ClassCanceled          Class = "canceled"
+	ClassInternal          Class = "internal"
+)
+
+// Failure says why an attempt did not succeed.
+type Failure struct {
+	Class     Class
+	Message   string // one sentence for a person
+	Hint      string // what to do next; may be empty
+	Container string // "job" or a service's name, where one is to blame
+}
+
+// StepResult is the outcome of one step. Status is succeeded, failed, canceled,
+// timed_out or skipped.
+type StepResult struct {
+	Name      string
+	Status    string
+	ExitCode  *int
+	Signal    string
+	StartedAt time.Time
+	Duration  time.Duration
+}
+
+// Usage is what the job container consumed, as far as the engine tells.
+type Usage struct {
+	CPU        time.Duration
+	MemoryPeak int64 // bytes
+	Wall       time.Duration
+}
+
+// Leaks counts resources of this attempt that were still there after removal.
+type Leaks struct {
+	Containers, Networks, Volumes int
+}
+
+// Result is what one execution came to.
+type Result struct {
+	Status   Status
+	ExitCode *int   // of the job container or the step that failed first
+	Signal   string // "SIGKILL", where a signal ended the process
+	Failure  *Failure
+	Steps    []StepResult
+	Images   map[string]string // reference → digest or image id
+	Usage    Usage
+	Leaks    Leaks
+}
+
+// Executor runs attempts. topology/docker and the fake engine's executor satisfy it.
+type Executor interface {
+	// Run executes one attempt and returns when its result is known; removal of
+	// the topology may still go on (Close and Sweep wait for it). It always returns a result: engine
+	// errors become failures. ctx is ended with one of the causes above; the
+	// spec's timeout is kept by Run itself.
+	Run(ctx context.Context, id Identity, spec *Spec, obs Observer) Result
+	// Sweep removes what earlier runs of this runner left behind (a killed
+	// process, say), except the attempts in live, and says what it found.
+	Sweep(ctx context.Context, hub, runner string, live []Identity) (Leaks, error)
+	// Probe reports the capabilities of this machine's engine in the wire's
+	// vocabulary ("docker", "linux", "amd64", "gpu", …), or why there is none.
+	Probe(ctx context.Context) (Info, error)
+	// Close waits for removals under way, bounded by ctx, and frees the client.
+	Close(ctx context.Context) error
+}
+
+// Info is what an engine says of itself.
+type Info struct {
+	Engine       string // name and version for people: "docker 20.10.24"
+	Endpoint     string // where it was found and how, for people
+	OS, Arch     string // GOOS and GOARCH words
+	Capabilities []string
+}

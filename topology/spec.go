@@ -1,0 +1,120 @@
+// Package topology describes what one attempt of a job runs in: the job
+// container, its services and their private network. It holds the job spec and
+// its validation, the observe → plan → execute machinery as data and pure
+// functions, and the Engine interface that a container engine implements. It
+// imports no other package of this project.
+package topology
+
+import "time"
+
+// Spec is one validated job spec, as Parse returns it. Its JSON form is
+// canonical: Parse reads it back to an equal value, which is how the hub hands
+// a spec to a runner.
+type Spec struct {
+	Name     string             `json:"name,omitempty"`
+	Image    string             `json:"image"`
+	Command  []string           `json:"command,omitempty"` // arguments to the image's own ENTRYPOINT; nil keeps its CMD
+	Steps    []Step             `json:"steps,omitempty"`   // instead of Command: each runs in a shell of its own
+	Services map[string]Service `json:"services,omitempty"`
+	Env      map[string]string  `json:"env,omitempty"`
+
+	// WorkingDir, User and Shell concern the job container. The working directory
+	// is a volume of the attempt's own; Shell defaults to ["/bin/sh", "-e", "-c"].
+	WorkingDir string   `json:"working_dir,omitempty"`
+	User       string   `json:"user,omitempty"`
+	Shell      []string `json:"shell,omitempty"`
+
+	Requires  []string    `json:"requires,omitempty"` // capabilities, sorted, without duplicates
+	Labels    []string    `json:"labels,omitempty"`   // labels of the owner's, sorted, without duplicates
+	Platform  string      `json:"platform,omitempty"` // os/arch[/variant] of the images, default the engine's
+	Pull      PullPolicy  `json:"pull,omitempty"`     // default missing
+	Resources Resources   `json:"resources,omitzero"`
+	Network   NetworkMode `json:"network,omitempty"` // default open
+	Timeout   Duration    `json:"timeout,omitempty"` // of one attempt; 0 is the hub's default
+	Grace     Duration    `json:"grace,omitempty"`   // between SIGTERM and SIGKILL; 0 is 10 s
+	Retry     Retry       `json:"retry,omitzero"`
+}
+
+// Step is one shell script of a job. Steps share the job container's file system.
+type Step struct {
+	Name   string            `json:"name"` // unique; "step N" when the author gave none
+	Run    string            `json:"run"`
+	Always bool              `json:"always,omitempty"` // run even after a failed step
+	Env    map[string]string `json:"env,omitempty"`
+}
+
+// Service is a container beside the job, in Compose's words. Its key in
+// Spec.Services is its host name on the topology's network.
+type Service struct {
+	Image       string                `json:"image"`
+	Command     []string              `json:"command,omitempty"`    // nil keeps the image's CMD
+	Entrypoint  []string              `json:"entrypoint,omitempty"` // nil keeps the image's ENTRYPOINT
+	Environment map[string]string     `json:"environment,omitempty"`
+	Healthcheck *Healthcheck          `json:"healthcheck,omitempty"`
+	DependsOn   map[string]Dependency `json:"depends_on,omitempty"`
+	WorkingDir  string                `json:"working_dir,omitempty"`
+	User        string                `json:"user,omitempty"`
+	Tmpfs       []string              `json:"tmpfs,omitempty"` // Compose's short form, PATH[:options]
+	Resources   Resources             `json:"resources,omitzero"`
+}
+
+// Healthcheck says when a service is ready. Test is Compose's canonical form:
+// ["CMD", argv…], ["CMD-SHELL", script] or ["NONE"].
+type Healthcheck struct {
+	Test        []string `json:"test"`
+	Interval    Duration `json:"interval,omitempty"`     // default 1 s
+	Timeout     Duration `json:"timeout,omitempty"`      // default 30 s
+	StartPeriod Duration `json:"start_period,omitempty"` // failures do not count during it
+	Retries     int      `json:"retries,omitempty"`      // default 30 consecutive failures
+}
+
+// Dependency is the state of another service that a service waits for.
+type Dependency struct {
+	Condition Condition `json:"condition"`
+}
+
+// Condition is Compose's depends_on condition.
+type Condition string
+
+// The conditions of a dependency.
+const (
+	ServiceStarted   Condition = "service_started"
+	ServiceHealthy   Condition = "service_healthy"
+	ServiceCompleted Condition = "service_completed_successfully"
+)
+
+// NetworkMode is what the job and its services can reach.
+type NetworkMode string
+
+// The network modes.
+const (
+	NetworkNone       NetworkMode = "none"       // nothing; refused together with services
+	NetworkRestricted NetworkMode = "restricted" // the services only
+	NetworkOpen       NetworkMode = "open"       // the services and whatever the machine reaches
+)
+
+// PullPolicy is when images are pulled.
+type PullPolicy string
+
+// The pull policies.
+const (
+	PullMissing PullPolicy = "missing"
+	PullAlways  PullPolicy = "always"
+	PullNever   PullPolicy = "never"
+)
+
+// Resources are upper limits of one container. Zero means the engine's own.
+type Resources struct {
+	CPUs   float64 `json:"cpus,omitempty"`   // cores
+	Memory int64   `json:"memory,omitempty"` // bytes; written "4GiB" in YAML
+	Pids   int64   `json:"pids,omitempty"`   // processes and threads
+}
+
+// Retry says how often and after which failure classes a job runs again.
+type Retry struct {
+	MaxAttempts int      `json:"max_attempts,omitempty"` // 0 is the hub's default
+	On          []string `json:"on,omitempty"`           // failure classes; empty is every infrastructure class
+}
+
+// Duration is a time.Duration written as Go and Compose write it ("1m30s").
+type Duration time.Duration
