@@ -1,0 +1,183 @@
+package mcp
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// LeaseJobArgs asks for work. The same RequestID again returns the same lease,
+// so a response that got lost loses no job: choose a fresh one (a UUID, at most
+// 64 bytes) for each new lease and keep it over retries.
+type LeaseJobArgs struct {
+	RequestID    string        `json:"request_id" jsonschema:"unique id of this request; repeat it to get the same lease again"`
+	WaitMS       int64         `json:"wait_ms,omitempty" jsonschema:"how long to hold the call while there is no work, at most 25000"`
+	Capabilities []string      `json:"capabilities,omitempty" jsonschema:"what the machine can do; words outside the vocabulary are ignored"`
+	OS           string        `json:"os,omitempty"`
+	Arch         string        `json:"arch,omitempty"`
+	Version      string        `json:"version,omitempty"`
+	Protocol     int           `json:"protocol" jsonschema:"revision of the runner protocol that the caller speaks"`
+	FreeSlots    int           `json:"free_slots,omitempty" jsonschema:"how many jobs the runner could take now, this one included"`
+	Slots        int           `json:"slots,omitempty" jsonschema:"how many jobs the runner runs at once"`
+	Draining     bool          `json:"draining,omitempty" jsonschema:"true: only tell the state, hand out nothing"`
+	Status       *RunnerStatus `json:"status,omitempty"`
+}
+
+// RunnerStatus is a runner's word to its owner. Text is at most 200 bytes.
+type RunnerStatus struct {
+	Text  string `json:"text"`
+	Level string `json:"level" jsonschema:"ok, warning or error"`
+}
+
+// Directives that a hub gives a runner with lease_job.
+const (
+	DirectiveUpdateRequired = "update_required"
+	DirectiveDrain          = "drain"
+	DirectiveUnpaired       = "unpaired"
+)
+
+// LeaseJobResult carries a lease, or none when the wait ended without work.
+type LeaseJobResult struct {
+	Lease         *Lease   `json:"lease,omitempty"`
+	Directives    []string `json:"directives"`
+	ServerVersion string   `json:"server_version"`
+	HubID         string   `json:"hub_id"`
+}
+
+// Lease is the right to run one attempt. All its times are durations from the
+// moment the answer was sent; the runner's clock does not matter.
+type Lease struct {
+	JobID            string          `json:"job_id"`
+	Attempt          int             `json:"attempt"`
+	LeaseEpoch       int64           `json:"lease_epoch"`
+	LeaseToken       string          `json:"lease_token"`
+	TTLMS            int64           `json:"ttl_ms"`             // the lease ends this long after the last heartbeat
+	HeartbeatMS      int64           `json:"heartbeat_ms"`       // how often to send one
+	FirstHeartbeatMS int64           `json:"first_heartbeat_ms"` // the first one must arrive within this
+	DeadlineMS       int64           `json:"deadline_ms"`        // the attempt's end, whatever heartbeats say
+	TimeoutMS        int64           `json:"timeout_ms"`         // the run time that the runner enforces; ends before the deadline
+	LogLimitBytes    int64           `json:"log_limit_bytes"`
+	Spec             json.RawMessage `json:"spec"` // canonical JSON of the job spec
+	LogURL           string          `json:"log_url"`
+}
+
+// LeaseProof is what every later call of a runner must show.
+type LeaseProof struct {
+	JobID      string `json:"job_id"`
+	Attempt    int    `json:"attempt"`
+	LeaseEpoch int64  `json:"lease_epoch"`
+	LeaseToken string `json:"lease_token"`
+}
+
+// HeartbeatJobArgs renews a lease and tells what the attempt is busy with. With
+// WaitMS the call is held until there is a directive.
+type HeartbeatJobArgs struct {
+	LeaseProof
+	Phase    string `json:"phase" jsonschema:"preparing, pulling, starting_services, running or collecting"`
+	Step     string `json:"step,omitempty"`
+	Progress string `json:"progress,omitempty" jsonschema:"one line for people, at most 200 bytes"`
+	WaitMS   int64  `json:"wait_ms,omitempty" jsonschema:"hold the call this long for a directive, at most 25000"`
+}
+
+// States that heartbeat_job answers.
+const (
+	HeartbeatHeld   = "held"
+	HeartbeatCancel = "cancel"
+	HeartbeatStale  = "stale"
+)
+
+// HeartbeatJobResult tells a runner whether to go on.
+type HeartbeatJobResult struct {
+	State      string `json:"state"` // held, cancel or stale
+	Reason     string `json:"reason,omitempty"`
+	GraceMS    int64  `json:"grace_ms,omitempty"`
+	TTLMS      int64  `json:"ttl_ms"`
+	DeadlineMS int64  `json:"deadline_ms"`
+}
+
+// SubmitJobResultArgs reports an attempt that ran, whether or not it succeeded.
+type SubmitJobResultArgs struct {
+	LeaseProof
+	Result Result `json:"result"`
+}
+
+// FailJobArgs reports an attempt that could not be run at all.
+type FailJobArgs struct {
+	LeaseProof
+	Class   string `json:"class"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+// ReleaseJobArgs gives a lease back. It costs the job no attempt.
+type ReleaseJobArgs struct {
+	LeaseProof
+	Reason string `json:"reason,omitempty"`
+}
+
+// SettleResult answers submit_job_result and fail_job. Duplicate marks a repeat
+// of a report that the hub already has. Requeued says that the job will run again.
+type SettleResult struct {
+	Accepted  bool `json:"accepted"`
+	Duplicate bool `json:"duplicate"`
+	Requeued  bool `json:"requeued"`
+}
+
+// ReleaseJobResult answers release_job.
+type ReleaseJobResult struct {
+	Released bool `json:"released"`
+}
+
+// Result is what one attempt came to.
+type Result struct {
+	Status   string            `json:"status"` // succeeded, failed, canceled or timed_out
+	ExitCode *int              `json:"exit_code,omitempty"`
+	Signal   string            `json:"signal,omitempty"`
+	Failure  *Failure          `json:"failure,omitempty"`
+	Steps    []StepResult      `json:"steps,omitempty"`
+	Outputs  map[string]string `json:"outputs,omitempty"` // at most 64 KiB together
+	Images   map[string]string `json:"images,omitempty"`  // reference → digest
+	Usage    Usage             `json:"usage"`
+	Leaks    Leaks             `json:"leaks"`
+	LogBytes int64             `json:"log_bytes,omitempty"` // the log's whole size, so that a reader knows its end
+}
+
+// Failure says why an attempt or job did not succeed.
+type Failure struct {
+	Class     string `json:"class"`
+	Message   string `json:"message"`
+	Hint      string `json:"hint,omitempty"`
+	Container string `json:"container,omitempty"` // job or a service's name
+}
+
+// StepResult is the outcome of one step.
+type StepResult struct {
+	Name       string     `json:"name"`
+	Status     string     `json:"status"` // succeeded, failed, canceled, timed_out or skipped
+	ExitCode   *int       `json:"exit_code,omitempty"`
+	Signal     string     `json:"signal,omitempty"`
+	StartedAt  *time.Time `json:"started_at,omitempty"`
+	DurationMS int64      `json:"duration_ms"`
+}
+
+// Usage is what an attempt consumed.
+type Usage struct {
+	CPUMS           int64 `json:"cpu_ms"`
+	MemoryPeakBytes int64 `json:"memory_peak_bytes"`
+	WallMS          int64 `json:"wall_ms"`
+}
+
+// Leaks counts what was still on the machine after removal.
+type Leaks struct {
+	Containers int `json:"containers"`
+	Networks   int `json:"networks"`
+	Volumes    int `json:"volumes"`
+}
+
+// PutLogResult answers PUT log_url?offset=N. Body: up to 256 KiB. A refused gap
+// is a conflict whose details carry next_offset.
+type PutLogResult struct {
+	NextOffset int64 `json:"next_offset"`
+}
+
+// MaxLogChunk is the largest body of one PUT to a log URL, in bytes.
+const MaxLogChunk = 256 << 10

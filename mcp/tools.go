@@ -1,0 +1,30 @@
+package mcp
+
+// Names of the runner's tools. Only an rnr_ token sees them.
+const (
+	ToolLeaseJob        = "lease_job"
+	ToolHeartbeatJob    = "heartbeat_job"
+	ToolSubmitJobResult = "submit_job_result"
+	ToolFailJob         = "fail_job"
+	ToolReleaseJob      = "release_job"
+)
+
+// Names of the tools of agents and people. An rnr_ token never sees them.
+const (
+	ToolSubmitJob             = "submit_job"
+	ToolCheckJob              = "check_job"
+	ToolWaitJob               = "wait_job"
+	ToolGetJob                = "get_job"
+	ToolListJobs              = "list_jobs"
+	ToolCancelJob             = "cancel_job"
+	ToolRetryJob              = "retry_job"
+	ToolExplainJob            = "explain_job"
+	ToolReadJobLog            = "read_job_log"
+	ToolListRunners           = "list_runners"
+	ToolPairRunner            = "pair_runner"
+	ToolRevokeRunner          = "revoke_runner"
+	ToolListWorkspaceRunners  = "list_workspace_runners"
+	ToolPairWorkspaceRunner   = "pair_workspace_runner"
+	ToolRevokeWorkspaceRunner = "revoke_workspace_runner"
+	ToolWhoami                = "whoami"
+)
