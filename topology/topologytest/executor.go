@@ -1,0 +1,148 @@
+// Package topologytest stands in for a container engine in tests, and holds the
+// contract that every engine passes.
+package topologytest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/runnerhub/runnerhub/topology"
+)
+
+// RunFunc is one scripted execution. It must return soon after ctx has ended;
+// Ended turns ctx's cause into the result that a real executor would give.
+type RunFunc func(ctx context.Context, id topology.Identity, spec *topology.Spec, obs topology.Observer) topology.Result
+
+// Executor is a topology.Executor without an engine. Its zero value succeeds at
+// everything at once; the fields are set before use and its calls can be read
+// while it runs.
+type Executor struct {
+	// Script runs the attempts; nil is Exit(0).
+	Script RunFunc
+	// Info and ProbeErr are what Probe answers; a zero Info is a Docker on linux/amd64.
+	Info     topology.Info
+	ProbeErr error
+	// Leftovers is what Sweep claims to have found.
+	Leftovers topology.Leaks
+	SweepErr  error
+
+	mu     sync.Mutex
+	runs   []Run
+	sweeps []Sweep
+	closed bool
+	active sync.WaitGroup
+}
+
+// Run is a call of Executor.Run.
+type Run struct {
+	Identity topology.Identity
+	Spec     *topology.Spec
+}
+
+// Sweep is a call of Executor.Sweep.
+type Sweep struct {
+	Hub, Runner string
+	Live        []topology.Identity
+}
+
+var _ topology.Executor = (*Executor)(nil)
+
+// NewExecutor returns an executor that runs every attempt by script.
+func NewExecutor(script RunFunc) *Executor { return &Executor{Script: script} }
+
+// Run records the call and runs the script.
+func (e *Executor) Run(ctx context.Context, id topology.Identity, spec *topology.Spec, obs topology.Observer) topology.Result {
+	e.mu.Lock()
+	e.runs = append(e.runs, Run{Identity: id, Spec: spec})
+	e.active.Add(1)
+	e.mu.Unlock()
+	defer e.active.Done()
+	script := e.Script
+	if script == nil {
+		script = Exit(0)
+	}
+	return script(ctx, id, spec, obs)
+}
+
+// Sweep records the call.
+func (e *Executor) Sweep(_ context.Context, hub, runner string, live []topology.Identity) (topology.Leaks, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sweeps = append(e.sweeps, Sweep{Hub: hub, Runner: runner, Live: append([]topology.Identity(nil), live...)})
+	return e.Leftovers, e.SweepErr
+}
+
+// Probe answers with Info or ProbeErr.
+func (e *Executor) Probe(context.Context) (topology.Info, error) {
+	if e.ProbeErr != nil {
+		return topology.Info{}, e.ProbeErr
+	}
+	if e.Info.Engine != "" {
+		return e.Info, nil
+	}
+	return topology.Info{
+		Engine: "fake 1.0", Endpoint: "in memory (topologytest)", OS: "linux", Arch: "amd64",
+		Capabilities: []string{"amd64", "docker", "linux"},
+	}, nil
+}
+
+// Close waits for the running scripts, bounded by ctx.
+func (e *Executor) Close(ctx context.Context) error {
+	e.mu.Lock()
+	e.closed = true
+	e.mu.Unlock()
+	idle := make(chan struct{})
+	go func() { e.active.Wait(); close(idle) }()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Runs returns the calls of Run so far.
+func (e *Executor) Runs() []Run {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([]Run(nil), e.runs...)
+}
+
+// Sweeps returns the calls of Sweep so far.
+func (e *Executor) Sweeps() []Sweep {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([]Sweep(nil), e.sweeps...)
+}
+
+// Closed says whether Close was called.
+func (e *Executor) Closed() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.closed
+}
+
+// Ended returns the result of an attempt that ctx ended: canceled for every
+// cause of package topology, timed_out for a deadline.
+func Ended(ctx context.Context) topology.Result {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, context.DeadlineExceeded) {
+		return topology.Result{Status: topology.TimedOut, Failure: &topology.Failure{
+			Class: topology.ClassTimeout, Message: "The job ran out of time.", Container: "job",
+		}}
+	}
+	message := "The job was canceled."
+	if cause != nil {
+		message = cause.Error()
+	}
+	return topology.Result{Status: topology.Canceled, Signal: "SIGTERM", Failure: &topology.Failure{
+		Class: topology.ClassCanceled, Message: message,
+	}}
+}
+
+// Log sends one line of the job's standard output to obs.
+func Log(obs topology.Observer, line string) {
+	_ = obs.Log(topology.Record{Time: time.Now(), Stream: topology.Stdout, Data: []byte(line + "\n")})
+}
