@@ -1,0 +1,138 @@
+package hub
+
+import "time"
+
+// JobState is where a job is in its life.
+type JobState string
+
+// The states of a job: queued → leased → running → an end, and queued → rejected.
+const (
+	JobQueued    JobState = "queued"
+	JobLeased    JobState = "leased"  // handed to a runner, not yet acknowledged
+	JobRunning   JobState = "running" // acknowledged by a first heartbeat
+	JobSucceeded JobState = "succeeded"
+	JobFailed    JobState = "failed"
+	JobCanceled  JobState = "canceled"
+	JobTimedOut  JobState = "timed_out"
+	JobRejected  JobState = "rejected" // never ran: no runner, or a capability missing
+)
+
+// Ended says whether the state is terminal.
+func (s JobState) Ended() bool {
+	switch s {
+	case JobSucceeded, JobFailed, JobCanceled, JobTimedOut, JobRejected:
+		return true
+	}
+	return false
+}
+
+// Live says whether an attempt holds the job.
+func (s JobState) Live() bool { return s == JobLeased || s == JobRunning }
+
+// Job is the narrow, mutable row of a job: what the machine decides on. What
+// never changes after enqueue is in JobPayload.
+type Job struct {
+	ID          string // job_<uuid v7>, so that ids sort by time
+	WorkspaceID string // the tenant
+	Owner       Owner  // whose runner runs it, and who pays
+	RunnerID    string // the named runner, "" for the pool
+	State       JobState
+	Revision    int64 // grows with every write; the guard of all of them
+	Priority    int   // as submitted; higher first
+	// Rank orders a queue, lower first: twice the negated priority, one less once
+	// the job was queued again, so that it goes ahead of its peers.
+	Rank int
+
+	Attempt     int   // number of the latest attempt, 0 before the first
+	Epoch       int64 // of the latest lease; only grows
+	Losses      int   // attempts that count against MaxAttempts
+	MaxAttempts int
+
+	// The lease, while State is leased or running.
+	LeaseRunnerID  string
+	LeaseDigest    []byte // SHA-256 of the nonce
+	LeaseRequestID string
+	LeaseExpiresAt time.Time
+	DeadlineAt     time.Time
+
+	Phase    string
+	Step     string
+	Progress string
+
+	CancelRequestedAt time.Time // zero: not asked for
+	CancelReason      string
+
+	Failure   *Failure // why it ended otherwise than succeeded
+	CreatedAt time.Time
+	QueuedAt  time.Time // when it last entered the queue
+	StartedAt time.Time // of the latest attempt's first heartbeat
+	EndedAt   time.Time
+}
+
+// QueueKey is the queue that the job waits in.
+func (j Job) QueueKey() QueueKey { return NewQueueKey(j.Owner, j.RunnerID) }
+
+// RankOf computes Job.Rank.
+func RankOf(priority int, requeued bool) int {
+	r := -2 * priority
+	if requeued {
+		r--
+	}
+	return r
+}
+
+// JobPayload is what never changes after enqueue; a store keeps it apart from the row.
+type JobPayload struct {
+	JobID       string
+	Name        string
+	Spec        []byte // canonical JSON
+	Requires    []string
+	Labels      []string
+	Timeout     time.Duration // of an attempt, the policy's default applied
+	Grace       time.Duration // SIGTERM to SIGKILL, the default applied
+	RetryOn     []Class       // empty: every infrastructure class
+	SubmittedBy string        // user id
+	RetryOf     string        // the job that this one repeats
+}
+
+// Failure says why an attempt or job did not succeed.
+type Failure struct {
+	Class     Class
+	Message   string
+	Hint      string
+	Container string
+}
+
+// Class is the cause of a failure.
+type Class string
+
+// The failure classes.
+const (
+	ClassScript            Class = "script"
+	ClassOOM               Class = "oom"
+	ClassTimeout           Class = "timeout"
+	ClassImagePull         Class = "image_pull"
+	ClassServiceUnhealthy  Class = "service_unhealthy"
+	ClassSource            Class = "source"
+	ClassArtifact          Class = "artifact"
+	ClassSpecInvalid       Class = "spec_invalid"
+	ClassCapabilityMissing Class = "capability_missing"
+	ClassNoRunner          Class = "no_runner"
+	ClassRunnerLost        Class = "runner_lost"
+	ClassDockerUnavailable Class = "docker_unavailable"
+	ClassDiskFull          Class = "disk_full"
+	ClassPolicyDenied      Class = "policy_denied"
+	ClassCanceled          Class = "canceled"
+	ClassInternal          Class = "internal"
+)
+
+// Infrastructure says whether a failure of this class is the machine's fault and
+// not the job's, so that it is retried unless the spec says otherwise.
+func (c Class) Infrastructure() bool {
+	switch c {
+	case ClassImagePull, ClassServiceUnhealthy, ClassSource, ClassArtifact, ClassRunnerLost,
+		ClassDockerUnavailable, ClassDiskFull, ClassInternal:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,144 @@
+package hub
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ReasonCode says in one word what stands between a runner and a job.
+type ReasonCode string
+
+// The reason codes.
+const (
+	ReasonReady             ReasonCode = "ready"
+	ReasonBusy              ReasonCode = "busy"
+	ReasonStale             ReasonCode = "stale"
+	ReasonOffline           ReasonCode = "offline"
+	ReasonDraining          ReasonCode = "draining"
+	ReasonRevoked           ReasonCode = "revoked"
+	ReasonUpdateRequired    ReasonCode = "update_required"
+	ReasonMissingCapability ReasonCode = "missing_capability"
+	ReasonMissingLabel      ReasonCode = "missing_label"
+)
+
+// Reason is one cause in code and words.
+type Reason struct {
+	Code    ReasonCode
+	Message string
+}
+
+// Vocabulary is the fixed set of capabilities. Words outside it are dropped from
+// what a runner advertises, so that a machine cannot attract jobs with words of its own.
+var vocabulary = []string{
+	"docker", "podman", "host", "gpu", "kvm",
+	"linux", "windows", "darwin", "freebsd",
+	"amd64", "arm64", "386", "arm", "ppc64le", "riscv64", "s390x",
+}
+
+// FilterCapabilities keeps the words of the vocabulary, sorted and once each.
+func FilterCapabilities(words []string) []string {
+	var out []string
+	for _, w := range words {
+		w = strings.ToLower(strings.TrimSpace(w))
+		if slices.Contains(vocabulary, w) {
+			out = append(out, w)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Missing returns the required capabilities that r lacks. The OS and
+// architecture that r reports count as capabilities.
+func (r Runner) Missing(requires []string) []string {
+	have := append(slices.Clone(r.Presence.Capabilities), r.Presence.OS, r.Presence.Arch)
+	return lacking(have, requires)
+}
+
+// MissingLabels returns the wanted labels that r's owner has not given it.
+func (r Runner) MissingLabels(labels []string) []string {
+	return lacking(append(slices.Clone(r.Labels), r.Label), labels)
+}
+
+func lacking(have, want []string) []string {
+	var out []string
+	for _, w := range want {
+		if !slices.Contains(have, w) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// Fit says whether r could ever take the job as it stands: capable and labelled,
+// though perhaps busy or offline, with a reason for each thing that is missing.
+func Fit(r Runner, requires, labels []string) (bool, []Reason) {
+	var reasons []Reason
+	for _, c := range r.Missing(requires) {
+		reasons = append(reasons, Reason{ReasonMissingCapability, fmt.Sprintf("%s lacks the capability %q", r.Label, c)})
+	}
+	for _, l := range r.MissingLabels(labels) {
+		reasons = append(reasons, Reason{ReasonMissingLabel, fmt.Sprintf("%s does not carry the label %q", r.Label, l)})
+	}
+	if !r.RevokedAt.IsZero() {
+		reasons = append(reasons, Reason{ReasonRevoked, r.Label + " was unpaired"})
+	}
+	return len(reasons) == 0, reasons
+}
+
+// Explain says whether r is eligible for a job and what stands between them at
+// now. busy is how many live attempts r holds. A runner that could start the job at once has the one reason ready.
+func Explain(r Runner, requires, labels []string, busy int, now time.Time, p Policy) (eligible bool, reasons []Reason) {
+	eligible, reasons = Fit(r, requires, labels)
+	add := func(c ReasonCode, format string, args ...any) {
+		reasons = append(reasons, Reason{c, fmt.Sprintf(format, args...)})
+	}
+	switch r.Status(now, busy, p) {
+	case RunnerRevoked: // Fit has said it
+	case RunnerOffline:
+		if r.Presence.SeenAt.IsZero() {
+			add(ReasonOffline, "%s has never polled; start it with `runnerctl run`", r.Label)
+		} else {
+			add(ReasonOffline, "%s was last seen %s ago", r.Label, now.Sub(r.Presence.SeenAt).Round(time.Second))
+		}
+	case RunnerStale:
+		add(ReasonStale, "%s has been silent for %s", r.Label, now.Sub(r.Presence.SeenAt).Round(time.Second))
+	case RunnerUpdateRequired:
+		add(ReasonUpdateRequired, "%s speaks protocol %d and this hub needs %d", r.Label, r.Presence.Protocol, p.MinProtocol)
+	case RunnerDraining:
+		add(ReasonDraining, "%s takes no new jobs", r.Label)
+	case RunnerBusy:
+		add(ReasonBusy, "%s runs %d of %d jobs", r.Label, busy, max(1, r.Presence.Slots))
+	case RunnerOnline:
+		if eligible {
+			add(ReasonReady, "%s is waiting for work", r.Label)
+		}
+	}
+	return eligible, reasons
+}
+
+// NoRunnerSince returns since when no eligible runner of the job's queue has
+// been online, or zero while one is. The clock starts no earlier than the job's last entry into the
+// queue and started, when this hub began to hear polls.
+func NoRunnerSince(j Job, requires, labels []string, runners []Runner, started, now time.Time, p Policy) time.Time {
+	since := later(j.QueuedAt, started)
+	for _, r := range runners {
+		if ok, _ := Fit(r, requires, labels); !ok || !r.Serves(j.QueueKey()) {
+			continue
+		}
+		if !r.Presence.SeenAt.IsZero() && now.Sub(r.Presence.SeenAt) <= p.StaleAfter {
+			return time.Time{}
+		}
+		since = later(since, r.Presence.SeenAt)
+	}
+	return since
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

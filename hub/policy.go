@@ -1,0 +1,60 @@
+package hub
+
+import "time"
+
+// Policy holds the clocks and caps of a hub. DefaultPolicy has the defaults;
+// every field can be set in the hub's configuration.
+type Policy struct {
+	LeaseTTL        time.Duration // a lease ends this long after its last heartbeat
+	Heartbeat       time.Duration // how often a runner is asked to send one
+	FirstHeartbeat  time.Duration // a fresh lease that is not acknowledged within this is queued again, at no cost
+	NoRunnerTimeout time.Duration // a queued job is rejected after this long without an eligible runner online
+	Timeout         time.Duration // of an attempt whose spec names none
+	MaxTimeout      time.Duration // the most that a spec may ask for
+	DeadlineMargin  time.Duration // between the timeout that the runner keeps and the hub's deadline: stop, upload, report
+	CancelGrace     time.Duration // SIGTERM to SIGKILL where the spec names none
+	CancelMargin    time.Duration // a canceled attempt that its runner has not reported by grace plus this is settled by the hub
+	MaxAttempts     int           // attempts of a job that its spec says nothing about
+	Sweep           time.Duration // how often lost leases, deadlines and parked jobs are looked for
+	BackupPoll      time.Duration // how long a lost wake-up can cost a held call
+
+	StaleAfter    time.Duration // a runner not heard from for this long is stale
+	OfflineAfter  time.Duration // and after this long offline
+	PresenceWrite time.Duration // the most often that one runner's presence is written
+	MinProtocol   int           // runners that speak an older protocol get no work
+
+	MaxQueued      int           // jobs queued per queue key
+	MaxRunning     int           // live attempts per workspace, and per user for personal runners
+	MaxSpecBytes   int64         // of a job spec
+	MaxResultBytes int64         // of a result report
+	MaxLogBytes    int64         // of one attempt's log; beyond it the middle is dropped
+	LogGrace       time.Duration // how long after an attempt's end its log may still arrive
+}
+
+// DefaultPolicy returns the defaults.
+func DefaultPolicy() Policy {
+	return Policy{
+		LeaseTTL:        60 * time.Second,
+		Heartbeat:       15 * time.Second,
+		FirstHeartbeat:  15 * time.Second,
+		NoRunnerTimeout: 5 * time.Minute,
+		Timeout:         time.Hour,
+		MaxTimeout:      24 * time.Hour,
+		DeadlineMargin:  30 * time.Second,
+		CancelGrace:     10 * time.Second,
+		CancelMargin:    30 * time.Second,
+		MaxAttempts:     3,
+		Sweep:           time.Second,
+		BackupPoll:      5 * time.Second,
+		StaleAfter:      45 * time.Second,
+		OfflineAfter:    3 * time.Minute,
+		PresenceWrite:   10 * time.Second,
+		MinProtocol:     1,
+		MaxQueued:       1000,
+		MaxRunning:      100,
+		MaxSpecBytes:    1 << 20,
+		MaxResultBytes:  256 << 10,
+		MaxLogBytes:     64 << 20,
+		LogGrace:        24 * time.Hour,
+	}
+}

@@ -1,0 +1,198 @@
+package hub
+
+import (
+	"context"
+	"time"
+)
+
+// Store keeps everything that a hub knows. Drivers hold SQL and nothing else:
+// what happens is decided by the pure functions of this package, and a store persists it in one
+// transaction. hub/storetest is the contract that every driver passes.
+//
+// A missing row is an *Error with code NotFound. A guarded write that finds
+// another state is ErrConflict and changes nothing. A store that cannot be
+// reached answers an *Error with code Unavailable. All times are UTC with microseconds.
+type Store interface {
+	JobStore
+	LogStore
+	RunnerStore
+	AccountStore
+	PairingStore
+
+	// HubID is this installation's id, made when the store was created.
+	HubID(ctx context.Context) (string, error)
+	// Now is the store's clock, which is the one that leases live by.
+	Now(ctx context.Context) (time.Time, error)
+	// Ping says whether the store can be written to and its schema is current.
+	Ping(ctx context.Context) error
+	// Notify tells other hubs of hints, best effort. Listen calls f for each hint of another hub until
+	// ctx ends, reconnecting by itself; f must not block. After a gap in listening it calls f with the zero Hint: anything may have happened.
+	Notify(ctx context.Context, hints []Hint) error
+	Listen(ctx context.Context, f func(Hint)) error
+	Close() error
+}
+
+// Hint says that something may have changed. Losing one costs latency, never a job.
+type Hint struct {
+	Queue QueueKey // a job arrived in this queue
+	JobID string   // this job changed
+}
+
+// EnqueueParams is a new job.
+type EnqueueParams struct {
+	Job     Job
+	Payload JobPayload
+	// IdempotencyKey is scoped to Payload.SubmittedBy; Fingerprint is a digest of the request, to tell a
+	// repeat from another job with the same key (Conflict).
+	IdempotencyKey string
+	Fingerprint    []byte
+	MaxQueued      int // QueueFull when the queue has as many; exact also under concurrency
+	Event          Event
+}
+
+// Change is a decision and the event that tells of it.
+type Change struct {
+	Decision
+	Event Event // written when Decision.Action is not empty; the store takes Action and Detail from the decision
+	// MaxRunning, when above zero, refuses (QuotaExceeded) a lease that would give the job's owner more live
+	// attempts than that.
+	MaxRunning int
+}
+
+// QueuedJob is a job at its place in a queue, with what placement needs. Its payload lacks Spec.
+type QueuedJob struct {
+	Job     Job
+	Payload JobPayload
+}
+
+// QueuePos is a place in a queue's order (rank, id).
+type QueuePos struct {
+	Rank int
+	ID   string
+}
+
+// LiveJob is a job that a runner holds.
+type LiveJob struct {
+	Job     Job
+	Payload JobPayload // lacks Spec
+	Revoked bool       // its runner was unpaired
+}
+
+// JobFilter selects jobs, the newest first. Zero fields do not filter.
+type JobFilter struct {
+	Owners      []Owner // whose jobs the caller may see; never empty
+	States      []JobState
+	RunnerID    string // that ran or runs it, or that it is targeted at
+	WorkspaceID string
+	Since       time.Time // created at or after
+	Until       time.Time // created before
+	BeforeID    string    // page: ids below this
+	Limit       int
+}
+
+// JobStore keeps jobs, attempts, results and events.
+type JobStore interface {
+	// Enqueue stores a job; existing says that its idempotency key had stored one before, which is returned.
+	Enqueue(ctx context.Context, p EnqueueParams) (job Job, existing bool, err error)
+	// Apply writes one decision, its attempt and its event in one transaction, guarded by
+	// id, state, epoch and revision: ErrConflict when the row is another one by now.
+	Apply(ctx context.Context, c Change) error
+	GetJob(ctx context.Context, id string) (Job, error)
+	GetPayload(ctx context.Context, jobID string) (JobPayload, error)
+	// ListQueued pages one queue in claim order, after a place (zero: from its head).
+	ListQueued(ctx context.Context, k QueueKey, after *QueuePos, limit int) ([]QueuedJob, error)
+	// CountAhead counts the queued jobs before a place.
+	CountAhead(ctx context.Context, k QueueKey, at QueuePos) (int, error)
+	// QueueKeys lists the queues that hold a job which entered before a time.
+	QueueKeys(ctx context.Context, before time.Time) ([]QueueKey, error)
+	// ListLive pages all leased and running jobs by id.
+	ListLive(ctx context.Context, afterID string, limit int) ([]LiveJob, error)
+	// LiveOfRunner lists what one runner holds.
+	LiveOfRunner(ctx context.Context, runnerID string) ([]Job, error)
+	// CountLive counts live attempts per runner of an owner.
+	CountLive(ctx context.Context, o Owner) (map[string]int, error)
+	ListJobs(ctx context.Context, f JobFilter) ([]QueuedJob, error)
+	ListAttempts(ctx context.Context, jobID string) ([]Attempt, error) // without results
+	GetAttempt(ctx context.Context, jobID string, number int) (Attempt, error)
+	ListEvents(ctx context.Context, jobID string) ([]Event, error)
+}
+
+// LogChunk is a run of log bytes in the blob bucket.
+type LogChunk struct {
+	Start  int64 // offset in the attempt's log
+	Size   int64
+	Digest []byte // SHA-256
+	Key    string // in the bucket
+}
+
+// LogStore keeps the index of logs; the bytes are in a Bucket.
+type LogStore interface {
+	// AttemptByLog finds an attempt by the digest of its log's capability.
+	AttemptByLog(ctx context.Context, digest []byte) (Attempt, error)
+	// AppendLog adds a chunk at the log's end and grows Attempt.LogSize; ErrConflict when the log ends elsewhere.
+	AppendLog(ctx context.Context, jobID string, attempt int, c LogChunk) error
+	// LogChunks lists chunks that end after from, in order; at most limit. Dropped chunks leave a gap.
+	LogChunks(ctx context.Context, jobID string, attempt int, from int64, limit int) ([]LogChunk, error)
+	// LogChunksBefore lists chunks that start before an offset, the last first.
+	LogChunksBefore(ctx context.Context, jobID string, attempt int, before int64, limit int) ([]LogChunk, error)
+	// DropLogChunks forgets chunks, whose bytes then can be deleted.
+	DropLogChunks(ctx context.Context, jobID string, attempt int, starts []int64) error
+}
+
+// RunnerStore keeps runners.
+type RunnerStore interface {
+	GetRunner(ctx context.Context, id string) (Runner, error)
+	// RunnerByToken finds a runner by its token's digest, revoked ones too.
+	RunnerByToken(ctx context.Context, digest []byte) (Runner, error)
+	// ListRunners pages an owner's runners by id.
+	ListRunners(ctx context.Context, o Owner, revoked bool, afterID string, limit int) ([]Runner, error)
+	// RunnersByLabel finds runners that are not revoked by label, of several owners.
+	RunnersByLabel(ctx context.Context, owners []Owner, label string) ([]Runner, error)
+	// RevokeRunner revokes; a runner that is revoked already stays as it is.
+	RevokeRunner(ctx context.Context, id string, at time.Time, e Event) (Runner, error)
+	// SavePresence writes the presence of several runners.
+	SavePresence(ctx context.Context, p map[string]Presence) error
+}
+
+// AccountStore keeps users, workspaces, members and API keys.
+type AccountStore interface {
+	// Bootstrap creates the first admin, workspace and key when the store has no user; created tells.
+	// Of several hubs that start at once exactly one creates.
+	Bootstrap(ctx context.Context, u User, w Workspace, k APIKey, e Event) (created bool, err error)
+	CreateUser(ctx context.Context, u User, e Event) error           // Conflict: the login is taken
+	CreateWorkspace(ctx context.Context, w Workspace, e Event) error // Conflict: the slug is taken
+	PutMember(ctx context.Context, m Membership, e Event) error      // adds, or changes the role
+	CreateKey(ctx context.Context, k APIKey, e Event) error
+	RevokeKey(ctx context.Context, id string, at time.Time, e Event) error
+	// UserByKey finds an API key and its user by the key's digest, revoked and expired keys too.
+	UserByKey(ctx context.Context, digest []byte) (User, APIKey, error)
+	GetUser(ctx context.Context, id string) (User, error)
+	UserByLogin(ctx context.Context, login string) (User, error)
+	GetWorkspace(ctx context.Context, id string) (Workspace, error)
+	WorkspaceBySlug(ctx context.Context, slug string) (Workspace, error)
+	// Memberships lists a user's workspaces, the oldest membership first.
+	Memberships(ctx context.Context, userID string) ([]Membership, error)
+}
+
+// PairingStore keeps pairing requests.
+type PairingStore interface {
+	CreatePairing(ctx context.Context, p Pairing, e Event) error
+	GetPairing(ctx context.Context, id string) (Pairing, error)
+	PairingByCode(ctx context.Context, digest []byte) (Pairing, error)
+	PairingByToken(ctx context.Context, digest []byte) (Pairing, error)
+	// DecidePairing writes p, guarded by its state still being pending.
+	DecidePairing(ctx context.Context, p Pairing, e Event) error
+	// RedeemPairing writes p (redeemed), guarded by its state still being approved, and the runner, at once.
+	// Conflict when the owner has a runner with that label.
+	RedeemPairing(ctx context.Context, p Pairing, r Runner, e Event) error
+	// DeletePairings forgets requests that expired before a time.
+	DeletePairings(ctx context.Context, before time.Time) (int, error)
+}
+
+// Bucket keeps bytes by key. A missing key is NotFound.
+type Bucket interface {
+	Put(ctx context.Context, key string, data []byte) error
+	Get(ctx context.Context, key string) ([]byte, error)
+	Delete(ctx context.Context, key string) error
+	Close() error
+}
