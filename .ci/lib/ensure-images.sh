@@ -64,10 +64,14 @@ import_image() {
 		# Fixed order, times and owners: the same binary gives the same layer.
 		tar -C "$work/root" --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -cf "$work/root.tar" .
 	fi
+	local previous
+	previous=$(docker image inspect --format '{{.Id}}' "$name" 2>/dev/null || true)
 	docker import \
 		--change 'ENV PATH=/bin:/usr/bin' \
 		--change "LABEL org.opencontainers.image.version=$version" \
 		"$@" "$work/root.tar" "$name" >/dev/null
+	# A container may still use it; then it goes at the next change.
+	[ -z "$previous" ] || docker image rm "$previous" >/dev/null 2>&1 || true
 	say "built $name"
 }
 

@@ -1,0 +1,80 @@
+# The one task runner. Everything that takes more than a line is a script in
+# .ci/lib, so that it can be read, checked and run on its own.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X github.com/runnerhub/runnerhub/mcp.Version=$(VERSION)
+export LDFLAGS
+
+# Tests start containers, databases and browsers, so more packages at once than
+# there are cores only makes them wait for each other. The time-out is for one
+# package, under the race detector, on a machine with two cores.
+TEST_FLAGS ?= -race -timeout 15m
+PKG ?= ./...
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build both programs into ./bin
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/runnerhub ./cmd/runnerctl
+
+.PHONY: demo
+demo: ## Start a hub, pair this machine, run one job in Docker, take it all down
+	@.ci/lib/ensure-docker.sh
+	@.ci/lib/ensure-images.sh
+	@$(MAKE) -s build
+	@.ci/lib/demo.sh
+
+.PHONY: test
+test: ## Set up what the tests need and run them all, with the race detector (PKG=./hub/... for some)
+	@env=$$(.ci/lib/test-env.sh); eval "$$env"; go test $(TEST_FLAGS) $(PKG)
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME each (10s)
+	@env=$$(.ci/lib/test-env.sh); eval "$$env"; .ci/lib/fuzz.sh
+
+.PHONY: bench
+bench: ## Measure our own cost side by side with the bare parts, as ratios
+	@env=$$(.ci/lib/test-env.sh); eval "$$env"; go test -run '^$$' -bench . -benchtime 1x -timeout 30m $(PKG)
+
+.PHONY: lint
+lint: bin/golangci-lint ## Check the code, the import rules, the scripts and go.mod
+	@.ci/lib/ensure-shellcheck.sh
+	shellcheck -x .ci/run .ci/lib/*.sh
+	go mod tidy -diff
+	bin/golangci-lint run
+
+.PHONY: fmt
+fmt: bin/golangci-lint ## Format the Go code
+	bin/golangci-lint fmt
+
+.PHONY: cross
+cross: ## Build both programs for linux, darwin and windows, amd64 and arm64, into ./dist
+	@.ci/lib/cross.sh
+
+.PHONY: generate
+generate: ## Write the generated files and the README's tables again
+	go generate ./...
+
+.PHONY: tools
+tools: bin/golangci-lint ## Build the developer tools into ./bin
+
+# A module of its own, so that a linter's dependencies never become ours.
+bin/golangci-lint: .ci/tools/go.mod .ci/tools/go.sum
+	go -C .ci/tools build -trimpath -ldflags '-s -w' -o ../../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
+
+.PHONY: down
+down: ## Stop the services that these targets have started and left running
+	@.ci/lib/stop-postgres.sh
+	@.ci/lib/stop-docker.sh
+
+.PHONY: clean
+clean: down ## Stop the services and remove what was built
+	rm -rf bin dist
