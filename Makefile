@@ -31,6 +31,13 @@ demo: ## Start a hub, pair this machine, run one job in Docker, take it all down
 	@$(MAKE) -s build
 	@.ci/lib/demo.sh
 
+.PHONY: examples
+examples: ## Run every example that needs no registry
+	@.ci/lib/ensure-docker.sh
+	@.ci/lib/ensure-images.sh
+	@$(MAKE) -s build
+	@.ci/lib/examples.sh
+
 .PHONY: test
 test: ## Set up what the tests need and run them all, with the race detector (PKG=./hub/... for some)
 	@env=$$(.ci/lib/test-env.sh); eval "$$env"; go test $(TEST_FLAGS) $(PKG)
