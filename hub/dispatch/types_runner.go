@@ -1,0 +1,105 @@
+package dispatch
+
+import (
+	"time"
+
+	"github.com/runnerhub/runnerhub/hub"
+)
+
+// LeaseRequest asks for work.
+type LeaseRequest struct {
+	RequestID string        // 1 to 64 bytes; the same again gets the same lease
+	Wait      time.Duration // at most MaxWait
+	// Presence is what the runner tells of itself. Capabilities are filtered here and SeenAt is set here.
+	Presence hub.Presence
+}
+
+// Directive is what a hub tells a runner besides a lease.
+type Directive string
+
+// The directives, in the wire contract's words.
+const (
+	DirectiveUpdateRequired Directive = "update_required"
+	DirectiveDrain          Directive = "drain"
+	DirectiveUnpaired       Directive = "unpaired"
+)
+
+// LeaseResult carries a lease, or none when the wait ended without work.
+type LeaseResult struct {
+	Lease      *Lease
+	Directives []Directive
+	HubID      string
+}
+
+// Lease is the right to run one attempt; durations count from the answer.
+type Lease struct {
+	JobID          string
+	Proof          hub.Proof
+	TTL            time.Duration
+	Heartbeat      time.Duration
+	FirstHeartbeat time.Duration
+	Deadline       time.Duration
+	Timeout        time.Duration
+	LogLimit       int64
+	Spec           []byte // canonical JSON
+	LogToken       string // the cap_ credential of the attempt's log
+}
+
+// HeartbeatRequest renews a lease.
+type HeartbeatRequest struct {
+	JobID    string
+	Proof    hub.Proof
+	Phase    string // preparing, pulling, starting_services, running or collecting
+	Step     string // at most 256 bytes
+	Progress string // at most 200 bytes
+	Wait     time.Duration
+}
+
+// HeartbeatState tells a runner whether to go on.
+type HeartbeatState string
+
+// The heartbeat states, in the wire contract's words.
+const (
+	HeartbeatHeld   HeartbeatState = "held"
+	HeartbeatCancel HeartbeatState = "cancel" // stop within Grace and report
+	HeartbeatStale  HeartbeatState = "stale"  // kill the containers at once
+)
+
+// HeartbeatResult answers a heartbeat.
+type HeartbeatResult struct {
+	State    HeartbeatState
+	Reason   string        // of a cancel
+	Grace    time.Duration // of a cancel
+	TTL      time.Duration // left of the lease
+	Deadline time.Duration // left of the attempt
+}
+
+// SettleRequest reports an attempt's end.
+type SettleRequest struct {
+	JobID   string
+	Proof   hub.Proof
+	State   hub.JobState      // succeeded, failed, canceled or timed_out
+	Failure *hub.Failure      // unless it succeeded; filled in for canceled and timed_out
+	Outputs map[string]string // at most 64 KiB together
+	Result  []byte            // JSON of the wire contract, at most Policy.MaxResultBytes; nil for fail_job
+}
+
+// SettleResult answers a report.
+type SettleResult struct {
+	Accepted  bool
+	Duplicate bool // the hub has this very report already
+	Requeued  bool // the job will run again
+}
+
+// ReleaseRequest gives a lease back, at no cost to the job.
+type ReleaseRequest struct {
+	JobID  string
+	Proof  hub.Proof
+	Reason string // at most 200 bytes
+}
+
+// MaxLogChunk is the most bytes that one AppendLog takes.
+const MaxLogChunk = 256 << 10
+
+// MaxOutputBytes is the most that a result's outputs may take, keys and values together.
+const MaxOutputBytes = 64 << 10
