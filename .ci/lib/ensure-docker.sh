@@ -19,6 +19,13 @@ start_engine() {
 	fi
 	local state
 	state=$(state_dir)
+	# An engine that was killed leaves its pid file, and the number may belong to
+	# another process by now; dockerd would take that one for itself and give up.
+	local pid
+	pid=$(cat /var/run/docker.pid 2>/dev/null || true)
+	if [ -n "$pid" ] && [ "$(cat "/proc/$pid/comm" 2>/dev/null)" != dockerd ]; then
+		rm -f /var/run/docker.pid
+	fi
 	# setsid: the engine outlives the shell and the make that started it.
 	setsid nohup dockerd >"$state/dockerd.log" 2>&1 </dev/null &
 	printf '%s\n' "$!" >"$state/dockerd.pid"

@@ -5,6 +5,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 
+"$here/ensure-cc.sh"
 "$here/ensure-docker.sh"
 "$here/ensure-images.sh"
 "$here/ensure-keyring.sh"
@@ -12,6 +13,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 postgres=$("$here/ensure-postgres.sh")
 chromium=$("$here/ensure-chromium.sh")
 registry=$("$here/ensure-registry.sh")
+printf 'export CGO_ENABLED=1\n'
 printf 'export RUNNERHUB_TEST_POSTGRES_URL=%q\n' "$postgres"
 printf 'export RUNNERHUB_TEST_CHROMIUM=%q\n' "$chromium"
 printf 'export RUNNERHUB_TEST_REGISTRY=%q\n' "$registry"
