@@ -22,7 +22,7 @@ type Pairing struct {
 	TokenDigest []byte // SHA-256 of the pair_ token; nil with a code
 	PublicKey   []byte // the machine's Ed25519 key; nil with a pair_ token until it is redeemed
 	Owner       Owner  // whose runner it becomes; empty until approved
-	WorkspaceID string // asked for by the machine; empty for a personal runner
+	Workspace   string // slug that the machine asks for, whether or not there is one; empty for a personal runner
 	Hostname    string
 	OS, Arch    string
 	Version     string

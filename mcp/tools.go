@@ -7,6 +7,7 @@ const (
 	ToolSubmitJobResult = "submit_job_result"
 	ToolFailJob         = "fail_job"
 	ToolReleaseJob      = "release_job"
+	ToolUnpairRunner    = "unpair_runner" // ends the calling runner's own pairing
 )
 
 // Names of the tools of agents and people. An rnr_ token never sees them.

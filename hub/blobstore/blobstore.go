@@ -1,0 +1,90 @@
+// Package blobstore keeps bytes (logs) in a bucket through gocloud.dev/blob: a local
+// folder by default, S3 for teams.
+package blobstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/fileblob"
+	_ "gocloud.dev/blob/memblob" // mem:// for tests of others
+	_ "gocloud.dev/blob/s3blob"  // s3:// for teams
+	"gocloud.dev/gcerrors"
+
+	"github.com/runnerhub/runnerhub/hub"
+)
+
+// Bucket is a hub.Bucket.
+type Bucket struct{ b *blob.Bucket }
+
+// Open opens a folder (a path) or a URL of gocloud.dev/blob, such as s3://bucket?region=eu-west-1. A folder is
+// made, readable by its owner alone.
+func Open(ctx context.Context, location string) (*Bucket, error) {
+	if u, err := url.Parse(location); err == nil && strings.Contains(location, "://") && u.Scheme != "file" {
+		b, err := blob.OpenBucket(ctx, location)
+		if err != nil {
+			return nil, fmt.Errorf("open the blob bucket %s://%s: %w", u.Scheme, u.Host, err)
+		}
+		return &Bucket{b}, nil
+	}
+	dir := strings.TrimPrefix(location, "file://")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the blob folder: %w", err)
+	}
+	// Temporary files go beside the blobs: a rename across file systems would fail.
+	b, err := fileblob.OpenBucket(filepath.Clean(dir), &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite, DirFileMode: 0o700})
+	if err != nil {
+		return nil, fmt.Errorf("open the blob folder %s: %w", dir, err)
+	}
+	return &Bucket{b}, nil
+}
+
+// Put stores data under key; a blob appears whole or not at all.
+func (b *Bucket) Put(ctx context.Context, key string, data []byte) error {
+	return translate("write", key, b.b.WriteAll(ctx, key, data, nil))
+}
+
+// Get reads the blob of key.
+func (b *Bucket) Get(ctx context.Context, key string) ([]byte, error) {
+	data, err := b.b.ReadAll(ctx, key)
+	return data, translate("read", key, err)
+}
+
+// Delete removes the blob of key; one that is not there is no error.
+func (b *Bucket) Delete(ctx context.Context, key string) error {
+	err := b.b.Delete(ctx, key)
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		return nil
+	}
+	return translate("delete", key, err)
+}
+
+// Close frees the bucket.
+func (b *Bucket) Close() error { return b.b.Close() }
+
+func translate(verb, key string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case gcerrors.Code(err) == gcerrors.NotFound:
+		return hub.Errorf(hub.NotFound, "no blob %s", key)
+	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+		return err
+	}
+	e := &hub.Error{
+		Code: hub.Unavailable, Retryable: true, Err: err,
+		Message: "the hub could not " + verb + " log bytes", Hint: "try again; the hub's log has the cause",
+	}
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		e.Message = "the hub's disk is full"
+		e.Hint = "free space where the hub keeps its data, then try again; nothing that was accepted is lost"
+	}
+	return e
+}

@@ -1,0 +1,113 @@
+package identity
+
+import (
+	"context"
+	"time"
+
+	"github.com/runnerhub/runnerhub/hub"
+	"github.com/runnerhub/runnerhub/pairing"
+)
+
+// The first admin and workspace of an empty store.
+const (
+	FirstLogin     = "admin"
+	FirstWorkspace = "default"
+)
+
+// Bootstrap gives an empty store its first admin and workspace, and returns the
+// admin's API key: the only time that it is known. created is false when somebody was there first.
+func (s *Service) Bootstrap(ctx context.Context) (key string, created bool, err error) {
+	now := s.now()
+	u := hub.User{ID: NewID(hub.UserIDPrefix), Login: FirstLogin, Admin: true, CreatedAt: now}
+	w := hub.Workspace{ID: NewID(hub.WorkspaceIDPrefix), Slug: FirstWorkspace, CreatedAt: now}
+	key, k := s.newKey(u.ID, "bootstrap", time.Time{})
+	created, err = s.store.Bootstrap(ctx, u, w, k, s.event(hub.ActHubBootstrapped, map[string]string{"login": u.Login, "workspace": w.Slug}))
+	if err != nil || !created {
+		return "", false, err
+	}
+	return key, true, nil
+}
+
+// CreateUser adds a person. Conflict when the login is taken.
+func (s *Service) CreateUser(ctx context.Context, login string, admin bool) (hub.User, error) {
+	if err := hub.CheckSlug("login", login); err != nil {
+		return hub.User{}, err
+	}
+	u := hub.User{ID: NewID(hub.UserIDPrefix), Login: login, Admin: admin, CreatedAt: s.now()}
+	return u, s.store.CreateUser(ctx, u, s.event(hub.ActUserCreated, map[string]string{"login": login}))
+}
+
+// CreateWorkspace adds a workspace. Conflict when the slug is taken.
+func (s *Service) CreateWorkspace(ctx context.Context, slug string) (hub.Workspace, error) {
+	if err := hub.CheckSlug("workspace slug", slug); err != nil {
+		return hub.Workspace{}, err
+	}
+	w := hub.Workspace{ID: NewID(hub.WorkspaceIDPrefix), Slug: slug, CreatedAt: s.now()}
+	e := s.event(hub.ActWorkspaceCreated, map[string]string{"slug": slug})
+	e.WorkspaceID = w.ID
+	return w, s.store.CreateWorkspace(ctx, w, e)
+}
+
+// AddMember puts a user into a workspace, or changes the role of one who is in it.
+func (s *Service) AddMember(ctx context.Context, slug, login string, role hub.Role) error {
+	if role != hub.RoleMember && role != hub.RoleAdmin {
+		return hub.Errorf(hub.InvalidArgument, "there is no role %q", role).WithHint("roles are member and admin")
+	}
+	w, err := s.store.WorkspaceBySlug(ctx, slug)
+	if err != nil {
+		return err
+	}
+	u, err := s.store.UserByLogin(ctx, login)
+	if err != nil {
+		return err
+	}
+	e := s.event(hub.ActMemberAdded, map[string]string{"login": login, "role": string(role)})
+	e.WorkspaceID = w.ID
+	return s.store.PutMember(ctx, hub.Membership{Workspace: w, UserID: u.ID, Role: role}, e)
+}
+
+// CreateKey makes an API key for a user and returns it: the only time that it is
+// known. ttl 0 never expires.
+func (s *Service) CreateKey(ctx context.Context, login, name string, ttl time.Duration) (string, hub.APIKey, error) {
+	if ttl < 0 {
+		return "", hub.APIKey{}, hub.Errorf(hub.InvalidArgument, "a key cannot expire before it is made").WithHint("give a positive --expires, such as 720h")
+	}
+	u, err := s.store.UserByLogin(ctx, login)
+	if err != nil {
+		return "", hub.APIKey{}, err
+	}
+	var expires time.Time
+	if ttl > 0 {
+		expires = s.now().Add(ttl)
+	}
+	key, k := s.newKey(u.ID, name, expires)
+	e := s.event(hub.ActKeyCreated, map[string]string{"login": login, "key": k.ID, "name": name})
+	if err := s.store.CreateKey(ctx, k, e); err != nil {
+		return "", hub.APIKey{}, err
+	}
+	return key, k, nil
+}
+
+// RevokeKey ends an API key by its id; it is dead at the next call.
+func (s *Service) RevokeKey(ctx context.Context, id string) error {
+	return s.store.RevokeKey(ctx, id, s.now(), s.event(hub.ActKeyRevoked, map[string]string{"key": id}))
+}
+
+// Memberships lists the caller's workspaces, the oldest membership first.
+func (s *Service) Memberships(ctx context.Context, p hub.Principal) ([]hub.Membership, error) {
+	return s.store.Memberships(ctx, p.User.ID)
+}
+
+// newKey draws a key. Its plaintext goes to the caller, its digest into the row.
+func (s *Service) newKey(userID, name string, expires time.Time) (string, hub.APIKey) {
+	key := pairing.New(pairing.APIKey)
+	return key, hub.APIKey{
+		ID: NewID(hub.KeyIDPrefix), UserID: userID, Name: name, Digest: hub.Digest(key),
+		CreatedAt: s.now(), ExpiresAt: expires,
+	}
+}
+
+// event tells of what an operator does on the hub's own machine, so its actor is the system.
+func (s *Service) event(a hub.Action, detail map[string]string) hub.Event {
+	return hub.Event{Time: s.now(), Actor: string(hub.KindSystem), Action: a, Detail: detail}
+}
