@@ -1,0 +1,48 @@
+package mcpclient
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/runnerhub/runnerhub/mcp"
+)
+
+// logWithin is how long a chunk of log may take: 256 KiB over a line of 64 kbit/s.
+const logWithin = 40 * time.Second
+
+// PutLog stores a chunk of log (at most mcp.MaxLogChunk bytes) at its offset.
+// logURL is a lease's log_url; a relative one is below the hub's address. The URL itself is the
+// right to write, so the token stays out of it. A refused gap is a conflict whose details carry
+// next_offset.
+func (c *Client) PutLog(ctx context.Context, logURL string, offset int64, chunk []byte) (mcp.PutLogResult, error) {
+	u, err := url.Parse(logURL)
+	if err != nil {
+		return mcp.PutLogResult{}, badURL(Redact(logURL), "the log's address is no URL")
+	}
+	u = c.base.ResolveReference(u)
+	q := u.Query()
+	q.Set("offset", strconv.FormatInt(offset, 10))
+	u.RawQuery = q.Encode()
+	return rest[mcp.PutLogResult](ctx, c, request{
+		name: "the log", method: http.MethodPut, url: u.String(), body: chunk, media: "application/octet-stream",
+		bare: true, within: logWithin,
+	}, idempotent)
+}
+
+// Health says whether the hub's process answers.
+func (c *Client) Health(ctx context.Context) error {
+	_, err := do(ctx, c.retry, idempotent, func(ctx context.Context) (struct{}, *failure) {
+		ctx, sent := watchSent(ctx)
+		ctx, cancel := context.WithTimeout(ctx, margin)
+		defer cancel()
+		err := c.send(ctx, request{name: "health", method: http.MethodGet, url: c.at("/healthz"), bare: true}, nil)
+		if err != nil {
+			return struct{}{}, c.failed(err, sent)
+		}
+		return struct{}{}, nil
+	})
+	return err
+}

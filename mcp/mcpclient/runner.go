@@ -1,0 +1,36 @@
+package mcpclient
+
+import (
+	"context"
+
+	"github.com/runnerhub/runnerhub/mcp"
+)
+
+// The runner's tools. All may be repeated: a lease by its request id, a report
+// by its proof and content.
+
+// LeaseJob asks for work; the hub holds the call for args.WaitMS.
+func (c *Client) LeaseJob(ctx context.Context, args mcp.LeaseJobArgs) (mcp.LeaseJobResult, error) {
+	return call[mcp.LeaseJobResult](ctx, c, mcp.ToolLeaseJob, args, ms(args.WaitMS), idempotent)
+}
+
+// HeartbeatJob renews a lease; the hub holds the call for args.WaitMS unless it has something to say.
+func (c *Client) HeartbeatJob(ctx context.Context, args mcp.HeartbeatJobArgs) (mcp.HeartbeatJobResult, error) {
+	return call[mcp.HeartbeatJobResult](ctx, c, mcp.ToolHeartbeatJob, args, ms(args.WaitMS), idempotent)
+}
+
+// SubmitJobResult reports an attempt that ran.
+func (c *Client) SubmitJobResult(ctx context.Context, args mcp.SubmitJobResultArgs) (mcp.SettleResult, error) {
+	return call[mcp.SettleResult](ctx, c, mcp.ToolSubmitJobResult, args, 0, idempotent)
+}
+
+// FailJob reports an attempt that could not be run.
+func (c *Client) FailJob(ctx context.Context, args mcp.FailJobArgs) (mcp.SettleResult, error) {
+	return call[mcp.SettleResult](ctx, c, mcp.ToolFailJob, args, 0, idempotent)
+}
+
+// ReleaseJob gives a lease back. After a repeat the hub may answer stale_lease:
+// then the lease was given back before.
+func (c *Client) ReleaseJob(ctx context.Context, args mcp.ReleaseJobArgs) (mcp.ReleaseJobResult, error) {
+	return call[mcp.ReleaseJobResult](ctx, c, mcp.ToolReleaseJob, args, 0, idempotent)
+}
