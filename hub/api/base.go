@@ -1,0 +1,23 @@
+package api
+
+import "context"
+
+type baseKey struct{}
+
+// WithBaseURL puts the URL that a caller reaches the hub by, without a slash at
+// its end, into the context of a request.
+func WithBaseURL(ctx context.Context, url string) context.Context {
+	return context.WithValue(ctx, baseKey{}, url)
+}
+
+// baseURL is where links in an answer start; empty makes them relative to the hub.
+func baseURL(ctx context.Context) string {
+	url, _ := ctx.Value(baseKey{}).(string)
+	return url
+}
+
+// LogPath is where the bytes of one attempt's log go; the token is the whole right to it.
+func LogPath(token string) string { return Base + "/logs/" + token }
+
+// PairPath is the page on which a person approves a machine.
+const PairPath = "/pair"

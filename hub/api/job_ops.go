@@ -1,0 +1,223 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/runnerhub/runnerhub/hub"
+	"github.com/runnerhub/runnerhub/hub/dispatch"
+	"github.com/runnerhub/runnerhub/mcp"
+)
+
+var requestLimits = limits{
+	"target": upTo(64), "workspace": slugLimit, "priority": between(-100, 100),
+}
+
+func submitJob(s Services) Operation {
+	return define(Operation{
+		Name: mcp.ToolSubmitJob, Title: "Submit a job", Audience: People,
+		Description: "Run a job on a paired machine, in containers of its own. spec is YAML or JSON: `image` and either `command` or `steps`, " +
+			"and optionally `services`, `env`, `requires`, `labels`, `resources`, `timeout`, `retry`; check_job tells what is wrong with one without running it. " +
+			"target is self (any of your runners), workspace, or one runner's id or label. Answers at once with the stored job; with wait_ms (at most 25000) " +
+			"as far as it got by then. Give an idempotency_key so that a repeated call does not run it twice. " +
+			"Next: wait_job for its end, read_job_log for its output, explain_job when it does not start.",
+		Hints:  Hints{OpenWorld: true},
+		Route:  Route{Method: http.MethodPost, Path: "/jobs", MaxBody: SpecBody},
+		limits: requestLimits.with(limits{"idempotency_key": keyLimit, "wait_ms": waitLimit}),
+	}, func(ctx context.Context, p hub.Principal, in mcp.SubmitJobArgs) (mcp.SubmitJobResult, error) {
+		r, err := requestOf(in.JobRequest)
+		if err != nil {
+			return mcp.SubmitJobResult{}, err
+		}
+		got, err := s.Jobs.Submit(ctx, p, dispatch.SubmitRequest{JobRequest: r, IdempotencyKey: in.IdempotencyKey, Wait: duration(in.WaitMS)})
+		if err != nil {
+			return mcp.SubmitJobResult{}, err
+		}
+		return submitResultView(got)
+	}, submittedLine)
+}
+
+func submittedLine(out mcp.SubmitJobResult) string {
+	if out.Existing {
+		return "That idempotency key has stored this before. " + jobLine(out.Job)
+	}
+	return jobLine(out.Job)
+}
+
+func checkJob(s Services) Operation {
+	return define(Operation{
+		Name: mcp.ToolCheckJob, Title: "Check a job without running it", Audience: People,
+		Description: "Takes what submit_job takes and stores nothing: says whether the spec is valid, each fault with line, column and field, " +
+			"and for every runner of the target whether it could take the job and what stands in the way. Use it before submit_job when a spec is new.",
+		Hints:  Hints{ReadOnly: true, Idempotent: true},
+		Route:  Route{Method: http.MethodPost, Path: "/jobs/check", MaxBody: SpecBody},
+		limits: requestLimits,
+	}, func(ctx context.Context, p hub.Principal, in mcp.CheckJobArgs) (mcp.CheckJobResult, error) {
+		r, err := requestOf(in.JobRequest)
+		if err != nil {
+			return mcp.CheckJobResult{}, err
+		}
+		got, err := s.Jobs.Check(ctx, p, r)
+		if err != nil {
+			return mcp.CheckJobResult{}, err
+		}
+		return checkResultView(got), nil
+	}, func(out mcp.CheckJobResult) string { return out.Summary })
+}
+
+func waitJob(s Services) Operation {
+	return define(Operation{
+		Name: mcp.ToolWaitJob, Title: "Wait for a job", Audience: People,
+		Description: "Follow a job: answers its state and the log lines since cursor, holding the call up to wait_ms (at most 25000) until there is something new, " +
+			"or with follow=end until the job has ended. Without a cursor it answers at once with the last lines; cursor `start` reads the log from its beginning. " +
+			"Pass next_cursor to the next call and go on until done is true.",
+		Hints:  Hints{ReadOnly: true, Idempotent: true},
+		Route:  Route{Method: http.MethodGet, Path: "/jobs/{job_id}/wait"},
+		limits: limits{"job_id": idLimit, "cursor": cursorLimit, "wait_ms": waitLimit, "follow": byDefault("change", oneOf("change", "end"))},
+	}, func(ctx context.Context, p hub.Principal, in mcp.WaitJobArgs) (mcp.WaitJobResult, error) {
+		got, err := s.Jobs.Wait(ctx, p, dispatch.WaitRequest{
+			JobID: in.JobID, Cursor: in.Cursor, Wait: duration(in.WaitMS), UntilEnd: in.Follow == "end",
+		})
+		if err != nil {
+			return mcp.WaitJobResult{}, err
+		}
+		return waitResultView(got)
+	}, func(out mcp.WaitJobResult) string {
+		line := fmt.Sprintf("%s is %s, %d new log lines.", out.JobID, out.State, len(out.Lines))
+		if !out.Done {
+			line += " Call wait_job with next_cursor to go on."
+		}
+		return line
+	})
+}
+
+func getJob(s Services) Operation {
+	return define(Operation{
+		Name: mcp.ToolGetJob, Title: "Get a job", Audience: People,
+		Description: "The whole job: state, who asked for it, every attempt, its result or failure, and its spec. " +
+			"For output use read_job_log, for why it waits or failed explain_job.",
+		Hints:  Hints{ReadOnly: true, Idempotent: true},
+		Route:  Route{Method: http.MethodGet, Path: "/jobs/{job_id}"},
+		limits: limits{"job_id": idLimit},
+	}, func(ctx context.Context, p hub.Principal, in mcp.JobRef) (mcp.GetJobResult, error) {
+		got, err := s.Jobs.Get(ctx, p, in.JobID)
+		if err != nil {
+			return mcp.GetJobResult{}, err
+		}
+		job, err := jobView(got)
+		if err != nil {
+			return mcp.GetJobResult{}, err
+		}
+		job.Spec = got.Payload.Spec
+		return mcp.GetJobResult{Job: job}, nil
+	}, func(out mcp.GetJobResult) string { return jobLine(out.Job) })
+}
+
+func listJobs(s Services) Operation {
+	return define(Operation{
+		Name: mcp.ToolListJobs, Title: "List jobs", Audience: People,
+		Description: "Jobs that you may see, the newest first, 20 a page (limit at most 100; pass next_cursor as cursor for more). " +
+			"Filter by state (one state, or active or ended), runner id, runner label, workspace, and time of creation.",
+		Hints: Hints{ReadOnly: true, Idempotent: true},
+		Route: Route{Method: http.MethodGet, Path: "/jobs"},
+		limits: limits{
+			"state": oneOf(stateWords()...), "runner": idLimit, "label": labelLimit, "workspace": slugLimit,
+			"limit": pageLimit, "cursor": cursorLimit,
+		},
+	}, func(ctx context.Context, p hub.Principal, in mcp.ListJobsArgs) (mcp.ListJobsResult, error) {
+		r := dispatch.ListRequest{
+			States: statesOf(in.State), RunnerID: in.Runner, Label: in.Label, Workspace: in.Workspace, Limit: in.Limit, Cursor: in.Cursor,
+		}
+		if in.Since != nil {
+			r.Since = in.Since.UTC()
+		}
+		if in.Until != nil {
+			r.Until = in.Until.UTC()
+		}
+		got, err := s.Jobs.List(ctx, p, r)
+		if err != nil {
+			return mcp.ListJobsResult{}, err
+		}
+		out := mcp.ListJobsResult{Jobs: make([]mcp.Job, len(got.Jobs)), NextCursor: got.NextCursor}
+		for i, j := range got.Jobs {
+			if out.Jobs[i], err = jobView(j); err != nil {
+				return mcp.ListJobsResult{}, err
+			}
+		}
+		return out, nil
+	}, func(out mcp.ListJobsResult) string { return countLine(len(out.Jobs), "job", out.NextCursor) })
+}
+
+func cancelJob(s Services) Operation {
+	return define(Operation{
+		Name: mcp.ToolCancelJob, Title: "Cancel a job", Audience: People,
+		Description: "End a job that has not ended: a queued one at once, a running one by asking its runner to stop it (SIGTERM, a grace, SIGKILL); " +
+			"until then it is canceling. Canceling twice changes nothing. Next: wait_job with follow=end to see it stop.",
+		Hints:  Hints{Destructive: true, Idempotent: true},
+		Route:  Route{Method: http.MethodPost, Path: "/jobs/{job_id}/cancel"},
+		limits: limits{"job_id": idLimit, "reason": upTo(200)},
+	}, func(ctx context.Context, p hub.Principal, in mcp.CancelJobArgs) (mcp.CancelJobResult, error) {
+		got, err := s.Jobs.Cancel(ctx, p, in.JobID, in.Reason)
+		if err != nil {
+			return mcp.CancelJobResult{}, err
+		}
+		job, err := jobView(got)
+		return mcp.CancelJobResult{Job: job}, err
+	}, func(out mcp.CancelJobResult) string { return jobLine(out.Job) })
+}
+
+func retryJob(s Services) Operation {
+	return define(Operation{
+		Name: mcp.ToolRetryJob, Title: "Run a job again", Audience: People,
+		Description: "Submit the spec and target of a job that has ended again, as a new job that names the old one in retry_of. " +
+			"Give an idempotency_key so that a repeated call does not run it twice. Next: wait_job with the new job's id.",
+		Hints:  Hints{OpenWorld: true},
+		Route:  Route{Method: http.MethodPost, Path: "/jobs/{job_id}/retry"},
+		limits: limits{"job_id": idLimit, "idempotency_key": keyLimit},
+	}, func(ctx context.Context, p hub.Principal, in mcp.RetryJobArgs) (mcp.SubmitJobResult, error) {
+		got, err := s.Jobs.Retry(ctx, p, dispatch.RetryRequest{JobID: in.JobID, IdempotencyKey: in.IdempotencyKey})
+		if err != nil {
+			return mcp.SubmitJobResult{}, err
+		}
+		return submitResultView(got)
+	}, submittedLine)
+}
+
+func explainJob(s Services) Operation {
+	return define(Operation{
+		Name: mcp.ToolExplainJob, Title: "Explain a job", Audience: People,
+		Description: "Why a job is not running (its place in the queue, and for every runner what stands in the way, as code and sentence) or how it ended " +
+			"(failure, hint, the log's last lines), what would help, and its timeline. Ask this first when a job does not do what was expected.",
+		Hints:  Hints{ReadOnly: true, Idempotent: true},
+		Route:  Route{Method: http.MethodGet, Path: "/jobs/{job_id}/explain"},
+		limits: limits{"job_id": idLimit},
+	}, func(ctx context.Context, p hub.Principal, in mcp.JobRef) (mcp.ExplainJobResult, error) {
+		got, err := s.Jobs.Explain(ctx, p, in.JobID)
+		if err != nil {
+			return mcp.ExplainJobResult{}, err
+		}
+		return explanationView(got), nil
+	}, func(out mcp.ExplainJobResult) string { return out.Summary })
+}
+
+func jobLine(j mcp.Job) string {
+	line := fmt.Sprintf("%s is %s", j.ID, j.State)
+	switch {
+	case j.Canceling:
+		line += ", canceling"
+	case j.Failure != nil:
+		line += ": " + j.Failure.Message
+	case j.Phase != "":
+		line += " (" + j.Phase + ")"
+	}
+	return line + "."
+}
+
+func countLine(n int, what, cursor string) string {
+	line := plural(n, what) + "."
+	if cursor != "" {
+		line += " There are more: pass next_cursor as cursor."
+	}
+	return line
+}

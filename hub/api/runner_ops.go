@@ -1,0 +1,191 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/runnerhub/runnerhub/hub"
+	"github.com/runnerhub/runnerhub/hub/dispatch"
+	"github.com/runnerhub/runnerhub/mcp"
+)
+
+var proofLimits = limits{
+	"job_id": idLimit, "attempt": atLeast(1), "lease_epoch": atLeast(1), "lease_token": text(128),
+}
+
+func proofOf(p mcp.LeaseProof) hub.Proof {
+	return hub.Proof{Attempt: p.Attempt, Epoch: p.LeaseEpoch, Nonce: p.LeaseToken}
+}
+
+func leaseJob(s Services) Operation {
+	return define(Operation{
+		Name: mcp.ToolLeaseJob, Title: "Lease a job", Audience: Runner,
+		Description: "Ask for work, once for each free slot. Holds the call up to wait_ms while there is none and then answers without a lease; " +
+			"call again at once. Choose a fresh request_id for each new lease and repeat it when an answer was lost: the same id gets the same lease. " +
+			"Acknowledge a lease with heartbeat_job within first_heartbeat_ms or it is taken back. " +
+			"Directives tell to update, to drain, or that the machine was unpaired.",
+		Hints: Hints{Idempotent: true},
+		Route: Route{Method: http.MethodPost, Path: "/lease"},
+		limits: limits{
+			"request_id": text(64), "wait_ms": waitLimit, "capabilities": items(64, 64), "os": upTo(32), "arch": upTo(32),
+			"version": upTo(64), "protocol": atLeast(0), "free_slots": between(0, 1000), "slots": between(0, 1000),
+			"status.text": upTo(200), "status.level": oneOf("ok", "warning", "error"),
+		},
+	}, func(ctx context.Context, p hub.Principal, in mcp.LeaseJobArgs) (mcp.LeaseJobResult, error) {
+		presence := hub.Presence{
+			OS: in.OS, Arch: in.Arch, Version: in.Version, Protocol: in.Protocol, Capabilities: in.Capabilities,
+			Slots: in.Slots, FreeSlots: in.FreeSlots, Draining: in.Draining,
+		}
+		if in.Status != nil {
+			presence.StatusText, presence.StatusLevel = in.Status.Text, in.Status.Level
+		}
+		got, err := s.Jobs.Lease(ctx, p, dispatch.LeaseRequest{RequestID: in.RequestID, Wait: duration(in.WaitMS), Presence: presence})
+		if err != nil {
+			return mcp.LeaseJobResult{}, err
+		}
+		return leaseResultView(baseURL(ctx), got), nil
+	}, func(out mcp.LeaseJobResult) string {
+		switch {
+		case out.Lease != nil:
+			return fmt.Sprintf("Leased %s, attempt %d. Acknowledge it with heartbeat_job.", out.Lease.JobID, out.Lease.Attempt)
+		case len(out.Directives) > 0:
+			return fmt.Sprintf("No lease; directives: %v.", out.Directives)
+		default:
+			return "No work yet. Call lease_job again."
+		}
+	})
+}
+
+func heartbeatJob(s Services) Operation {
+	return define(Operation{
+		Name: mcp.ToolHeartbeatJob, Title: "Renew a lease", Audience: Runner,
+		Description: "Keep a leased job and say what it is busy with, every heartbeat_ms. With wait_ms the call is held until there is a directive, " +
+			"so that a cancel arrives at once. State held: go on. State cancel: stop the job within grace_ms and report it with submit_job_result. " +
+			"State stale: the lease is lost; kill the containers at once and report nothing.",
+		Hints: Hints{Idempotent: true},
+		Route: Route{Method: http.MethodPost, Path: "/jobs/{job_id}/heartbeat"},
+		limits: proofLimits.with(limits{
+			"phase": oneOf("preparing", "pulling", "starting_services", "running", "collecting"),
+			"step":  upTo(256), "progress": upTo(200), "wait_ms": waitLimit,
+		}),
+	}, func(ctx context.Context, p hub.Principal, in mcp.HeartbeatJobArgs) (mcp.HeartbeatJobResult, error) {
+		got, err := s.Jobs.Heartbeat(ctx, p, dispatch.HeartbeatRequest{
+			JobID: in.JobID, Proof: proofOf(in.LeaseProof), Phase: in.Phase, Step: in.Step, Progress: in.Progress, Wait: duration(in.WaitMS),
+		})
+		if err != nil {
+			return mcp.HeartbeatJobResult{}, err
+		}
+		return mcp.HeartbeatJobResult{
+			State: string(got.State), Reason: got.Reason, GraceMS: ms(got.Grace), TTLMS: ms(got.TTL), DeadlineMS: ms(got.Deadline),
+		}, nil
+	}, func(out mcp.HeartbeatJobResult) string {
+		switch out.State {
+		case mcp.HeartbeatCancel:
+			return "Cancel: " + out.Reason + ". Stop the job and report it with submit_job_result."
+		case mcp.HeartbeatStale:
+			return "Stale: the lease is lost. Kill the containers at once."
+		default:
+			return "Held."
+		}
+	})
+}
+
+var failureClasses = oneOf(
+	string(hub.ClassScript), string(hub.ClassOOM), string(hub.ClassTimeout), string(hub.ClassImagePull),
+	string(hub.ClassServiceUnhealthy), string(hub.ClassSource), string(hub.ClassArtifact), string(hub.ClassSpecInvalid),
+	string(hub.ClassCapabilityMissing), string(hub.ClassNoRunner), string(hub.ClassRunnerLost),
+	string(hub.ClassDockerUnavailable), string(hub.ClassDiskFull), string(hub.ClassPolicyDenied),
+	string(hub.ClassCanceled), string(hub.ClassInternal),
+)
+
+func submitJobResult(s Services) Operation {
+	return define(Operation{
+		Name: mcp.ToolSubmitJobResult, Title: "Report a result", Audience: Runner,
+		Description: "Report what an attempt came to, whether or not it succeeded, once its containers are gone. The first report wins; " +
+			"the same report again is accepted as a duplicate, so repeat it until it is answered. " +
+			"A failure belongs to every status but succeeded. For a job that could not be run at all use fail_job.",
+		Hints: Hints{Idempotent: true},
+		Route: Route{Method: http.MethodPost, Path: "/jobs/{job_id}/result", MaxBody: 1 << 20},
+		limits: proofLimits.with(limits{
+			"result.status":        oneOf("succeeded", "failed", "canceled", "timed_out"),
+			"result.signal":        upTo(32),
+			"result.failure.class": failureClasses, "result.failure.message": text(8 << 10), "result.failure.hint": upTo(2 << 10),
+			"result.failure.container": upTo(256),
+			"result.steps":             items(1000, 0), "result.steps[].name": upTo(256), "result.steps[].signal": upTo(32),
+			"result.steps[].status": oneOf("succeeded", "failed", "canceled", "timed_out", "skipped"),
+		}),
+	}, func(ctx context.Context, p hub.Principal, in mcp.SubmitJobResultArgs) (mcp.SettleResult, error) {
+		result, err := json.Marshal(in.Result)
+		if err != nil {
+			return mcp.SettleResult{}, err
+		}
+		return settle(ctx, s, p, dispatch.SettleRequest{
+			JobID: in.JobID, Proof: proofOf(in.LeaseProof), State: hub.JobState(in.Result.Status),
+			Failure: failureOf(in.Result.Failure), Outputs: in.Result.Outputs, Result: result,
+		})
+	}, settledLine)
+}
+
+func failJob(s Services) Operation {
+	return define(Operation{
+		Name: mcp.ToolFailJob, Title: "Report a job that cannot be run", Audience: Runner,
+		Description: "Report that an attempt could not be run at all: its spec cannot be parsed, the engine is unreachable, the disk is full. " +
+			"An infrastructure class queues the job again while attempts remain. A job that ran and failed is reported with submit_job_result.",
+		Hints:  Hints{Idempotent: true},
+		Route:  Route{Method: http.MethodPost, Path: "/jobs/{job_id}/fail"},
+		limits: proofLimits.with(limits{"class": failureClasses, "message": text(8 << 10), "hint": upTo(2 << 10)}),
+	}, func(ctx context.Context, p hub.Principal, in mcp.FailJobArgs) (mcp.SettleResult, error) {
+		return settle(ctx, s, p, dispatch.SettleRequest{
+			JobID: in.JobID, Proof: proofOf(in.LeaseProof), State: hub.JobFailed,
+			Failure: &hub.Failure{Class: hub.Class(in.Class), Message: in.Message, Hint: in.Hint},
+		})
+	}, settledLine)
+}
+
+func settle(ctx context.Context, s Services, p hub.Principal, r dispatch.SettleRequest) (mcp.SettleResult, error) {
+	got, err := s.Jobs.Settle(ctx, p, r)
+	return mcp.SettleResult{Accepted: got.Accepted, Duplicate: got.Duplicate, Requeued: got.Requeued}, err
+}
+
+func settledLine(out mcp.SettleResult) string {
+	switch {
+	case out.Duplicate:
+		return "Accepted before."
+	case out.Requeued:
+		return "Accepted; the job will run again."
+	default:
+		return "Accepted."
+	}
+}
+
+func releaseJob(s Services) Operation {
+	return define(Operation{
+		Name: mcp.ToolReleaseJob, Title: "Give a lease back", Audience: Runner,
+		Description: "Give a leased job back, unfinished, when the runner drains or its machine goes to sleep. It costs the job no attempt; " +
+			"another runner, or this one later, takes it. Remove its containers first.",
+		Hints:  Hints{Idempotent: true},
+		Route:  Route{Method: http.MethodPost, Path: "/jobs/{job_id}/release"},
+		limits: proofLimits.with(limits{"reason": upTo(200)}),
+	}, func(ctx context.Context, p hub.Principal, in mcp.ReleaseJobArgs) (mcp.ReleaseJobResult, error) {
+		err := s.Jobs.Release(ctx, p, dispatch.ReleaseRequest{JobID: in.JobID, Proof: proofOf(in.LeaseProof), Reason: in.Reason})
+		return mcp.ReleaseJobResult{Released: err == nil}, err
+	}, func(mcp.ReleaseJobResult) string { return "Released." })
+}
+
+func unpair(s Services) Operation {
+	return define(Operation{
+		Name: "unpair", Title: "Unpair this machine", Audience: Runner, HTTPOnly: true,
+		Description: "End the calling runner's own pairing. Its token is dead from here on and what it runs is lost.",
+		Hints:       Hints{Destructive: true},
+		Route:       Route{Method: http.MethodDelete, Path: "/runners/self"},
+	}, func(ctx context.Context, p hub.Principal, _ none) (mcp.RevokeRunnerResult, error) {
+		r, err := s.Roster.Unpair(ctx, p)
+		if err != nil {
+			return mcp.RevokeRunnerResult{}, err
+		}
+		s.Jobs.RunnerRevoked(ctx, r)
+		return mcp.RevokeRunnerResult{Runner: runnerView(r, "", hub.RunnerRevoked, 0)}, nil
+	}, revokedLine)
+}

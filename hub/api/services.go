@@ -1,0 +1,75 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/runnerhub/runnerhub/hub"
+	"github.com/runnerhub/runnerhub/hub/dispatch"
+	"github.com/runnerhub/runnerhub/hub/enroll"
+)
+
+// Jobs is what the table needs of *dispatch.Service.
+type Jobs interface {
+	Submit(ctx context.Context, p hub.Principal, r dispatch.SubmitRequest) (dispatch.SubmitResult, error)
+	Check(ctx context.Context, p hub.Principal, r dispatch.JobRequest) (dispatch.CheckResult, error)
+	Wait(ctx context.Context, p hub.Principal, r dispatch.WaitRequest) (dispatch.WaitResult, error)
+	Get(ctx context.Context, p hub.Principal, jobID string) (dispatch.JobView, error)
+	List(ctx context.Context, p hub.Principal, r dispatch.ListRequest) (dispatch.ListResult, error)
+	Cancel(ctx context.Context, p hub.Principal, jobID, reason string) (dispatch.JobView, error)
+	Retry(ctx context.Context, p hub.Principal, r dispatch.RetryRequest) (dispatch.SubmitResult, error)
+	Explain(ctx context.Context, p hub.Principal, jobID string) (dispatch.Explanation, error)
+	ReadLog(ctx context.Context, p hub.Principal, r dispatch.ReadLogRequest) (dispatch.LogPage, error)
+
+	Lease(ctx context.Context, p hub.Principal, r dispatch.LeaseRequest) (dispatch.LeaseResult, error)
+	Heartbeat(ctx context.Context, p hub.Principal, r dispatch.HeartbeatRequest) (dispatch.HeartbeatResult, error)
+	Settle(ctx context.Context, p hub.Principal, r dispatch.SettleRequest) (dispatch.SettleResult, error)
+	Release(ctx context.Context, p hub.Principal, r dispatch.ReleaseRequest) error
+
+	RunnerRevoked(ctx context.Context, r hub.Runner)
+	Fresh(runners ...hub.Runner) []hub.Runner
+	HubID(ctx context.Context) (string, error)
+	Policy() hub.Policy
+	Now() time.Time
+}
+
+// Roster is what the table needs of *enroll.Service.
+type Roster interface {
+	List(ctx context.Context, p hub.Principal, r enroll.ListRequest) ([]enroll.Entry, error)
+	Revoke(ctx context.Context, p hub.Principal, workspace, idOrLabel string) (enroll.Entry, error)
+	Unpair(ctx context.Context, p hub.Principal) (hub.Runner, error)
+	Invite(ctx context.Context, p hub.Principal, workspace, label string, labels []string) (enroll.Invited, error)
+	Start(ctx context.Context, r enroll.StartRequest) (enroll.Started, error)
+	Redeem(ctx context.Context, r enroll.RedeemRequest) (enroll.Redeemed, error)
+	Find(ctx context.Context, p hub.Principal, typed string) (enroll.View, error)
+	Decide(ctx context.Context, p hub.Principal, d enroll.Decision) (enroll.View, error)
+}
+
+// Accounts is what the table needs of *identity.Service.
+type Accounts interface {
+	Memberships(ctx context.Context, p hub.Principal) ([]hub.Membership, error)
+}
+
+// Services are the use cases that the table calls.
+type Services struct {
+	Jobs     Jobs
+	Roster   Roster
+	Accounts Accounts
+}
+
+// Operations is the table.
+func Operations(s Services) []Operation {
+	return []Operation{
+		leaseJob(s), heartbeatJob(s), submitJobResult(s), failJob(s), releaseJob(s), unpair(s),
+		submitJob(s), checkJob(s), waitJob(s), getJob(s), listJobs(s), cancelJob(s), retryJob(s), explainJob(s),
+		readJobLog(s),
+		listRunners(s), pairRunner(s), revokeRunner(s),
+		listWorkspaceRunners(s), pairWorkspaceRunner(s), revokeWorkspaceRunner(s),
+		whoami(s),
+		startPairing(s), redeemPairing(s), viewPairing(s), decidePairing(s),
+	}
+}
+
+func ms(d time.Duration) int64 { return max(0, d.Milliseconds()) }
+
+func duration(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }

@@ -1,0 +1,179 @@
+package api
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/runnerhub/runnerhub/hub"
+	"github.com/runnerhub/runnerhub/hub/dispatch"
+	"github.com/runnerhub/runnerhub/hub/enroll"
+	"github.com/runnerhub/runnerhub/mcp"
+)
+
+// This file maps the domain to the wire contract. Lists are never nil: [] and
+// null are different things to a client that validates.
+
+func jobView(v dispatch.JobView) (mcp.Job, error) {
+	j := v.Job
+	out := mcp.Job{
+		ID: j.ID, Name: v.Payload.Name, State: string(j.State), Owner: string(j.Owner), Workspace: v.Workspace, Target: v.Target,
+		Priority: j.Priority, SubmittedBy: v.Payload.SubmittedBy, Attempt: j.Attempt,
+		RunnerID: v.RunnerID, RunnerLabel: v.RunnerLabel, Phase: j.Phase, Step: j.Step, Progress: j.Progress,
+		Canceling: j.State.Live() && !j.CancelRequestedAt.IsZero(),
+		Failure:   failureView(j.Failure), RetryOf: v.Payload.RetryOf,
+		CreatedAt: j.CreatedAt, StartedAt: optional(j.StartedAt), FinishedAt: optional(j.EndedAt), LogBytes: v.LogSize,
+	}
+	if !j.StartedAt.IsZero() && !j.EndedAt.IsZero() {
+		out.DurationMS = ms(j.EndedAt.Sub(j.StartedAt))
+	}
+	for _, a := range v.Attempts {
+		out.Attempts = append(out.Attempts, attemptView(a))
+	}
+	var err error
+	out.Result, err = resultView(v.Result)
+	return out, err
+}
+
+func attemptView(a hub.Attempt) mcp.Attempt {
+	return mcp.Attempt{
+		Number: a.Number, State: string(a.State), RunnerID: a.RunnerID, LeasedAt: a.LeasedAt,
+		StartedAt: optional(a.StartedAt), FinishedAt: optional(a.EndedAt), Failure: failureView(a.Failure),
+	}
+}
+
+// resultView reads a stored report, which a hub of any version may have written.
+func resultView(stored []byte) (*mcp.Result, error) {
+	if len(stored) == 0 {
+		return nil, nil
+	}
+	var r mcp.Result
+	if err := json.Unmarshal(stored, &r); err != nil {
+		return nil, fmt.Errorf("stored result: %w", err)
+	}
+	return &r, nil
+}
+
+func failureView(f *hub.Failure) *mcp.Failure {
+	if f == nil {
+		return nil
+	}
+	return &mcp.Failure{Class: string(f.Class), Message: f.Message, Hint: f.Hint, Container: f.Container}
+}
+
+func submitResultView(r dispatch.SubmitResult) (mcp.SubmitJobResult, error) {
+	job, err := jobView(r.Job)
+	return mcp.SubmitJobResult{Job: job, Existing: r.Existing}, err
+}
+
+func checkResultView(r dispatch.CheckResult) mcp.CheckJobResult {
+	out := mcp.CheckJobResult{
+		Valid: r.Valid, Problems: make([]mcp.SpecProblem, len(r.Problems)), Runners: reasonsView(r.Runners), Summary: r.Summary,
+	}
+	for i, p := range r.Problems {
+		out.Problems[i] = mcp.SpecProblem(p)
+	}
+	return out
+}
+
+func reasonsView(runners []dispatch.RunnerReason) []mcp.RunnerReason {
+	out := make([]mcp.RunnerReason, len(runners))
+	for i, r := range runners {
+		out[i] = mcp.RunnerReason{RunnerID: r.RunnerID, Label: r.Label, Eligible: r.Eligible, Reasons: make([]mcp.Reason, len(r.Reasons))}
+		for n, why := range r.Reasons {
+			out[i].Reasons[n] = mcp.Reason{Code: string(why.Code), Message: why.Message}
+		}
+	}
+	return out
+}
+
+func waitResultView(r dispatch.WaitResult) (mcp.WaitJobResult, error) {
+	out := mcp.WaitJobResult{
+		JobID: r.Job.ID, State: string(r.Job.State), Phase: r.Job.Phase, Step: r.Job.Step, Done: r.Done,
+		Failure: failureView(r.Job.Failure), Lines: linesView(r.Lines), Omitted: r.Omitted, NextCursor: r.NextCursor,
+	}
+	result, err := resultView(r.Result)
+	if result != nil {
+		out.ExitCode = result.ExitCode
+	}
+	return out, err
+}
+
+func linesView(lines []dispatch.LogLine) []mcp.LogLine {
+	out := make([]mcp.LogLine, len(lines))
+	for i, l := range lines {
+		out[i] = mcp.LogLine{
+			Time: l.Time, Stream: l.Stream, Step: l.Step, Service: l.Service, Text: string(l.Text), Partial: l.Partial,
+		}
+		if !utf8.Valid(l.Text) {
+			out[i].Text = strings.ToValidUTF8(string(l.Text), "\uFFFD")
+			out[i].Base64 = base64.StdEncoding.EncodeToString(l.Text)
+		}
+	}
+	return out
+}
+
+func explanationView(e dispatch.Explanation) mcp.ExplainJobResult {
+	out := mcp.ExplainJobResult{
+		JobID: e.Job.ID, State: string(e.Job.State), Summary: e.Summary, Position: e.Position, Runners: reasonsView(e.Runners),
+		Failure: failureView(e.Failure), Next: append([]string{}, e.Next...), Timeline: make([]mcp.TimelineItem, len(e.Timeline)),
+		LogTail: linesView(e.LogTail),
+	}
+	for i, t := range e.Timeline {
+		out.Timeline[i] = mcp.TimelineItem{Time: t.Time, Action: string(t.Action), Actor: t.Actor, Message: t.Message}
+	}
+	return out
+}
+
+func leaseResultView(base string, r dispatch.LeaseResult) mcp.LeaseJobResult {
+	out := mcp.LeaseJobResult{Directives: make([]string, len(r.Directives)), ServerVersion: mcp.Version, HubID: r.HubID}
+	for i, d := range r.Directives {
+		out.Directives[i] = string(d)
+	}
+	if l := r.Lease; l != nil {
+		out.Lease = &mcp.Lease{
+			JobID: l.JobID, Attempt: l.Proof.Attempt, LeaseEpoch: l.Proof.Epoch, LeaseToken: l.Proof.Nonce,
+			TTLMS: ms(l.TTL), HeartbeatMS: ms(l.Heartbeat), FirstHeartbeatMS: ms(l.FirstHeartbeat), DeadlineMS: ms(l.Deadline),
+			TimeoutMS: ms(l.Timeout), LogLimitBytes: l.LogLimit, Spec: l.Spec, LogURL: base + LogPath(l.LogToken),
+		}
+	}
+	return out
+}
+
+// rosterView shows runners with what this hub heard of them more recently than was stored.
+func rosterView(s Services, entries []enroll.Entry) []mcp.Runner {
+	runners := make([]hub.Runner, len(entries))
+	for i, e := range entries {
+		runners[i] = e.Runner
+	}
+	now, policy := s.Jobs.Now(), s.Jobs.Policy()
+	out := make([]mcp.Runner, len(entries))
+	for i, r := range s.Jobs.Fresh(runners...) {
+		out[i] = runnerView(r, entries[i].Workspace, r.Status(now, entries[i].Busy, policy), entries[i].Busy)
+	}
+	return out
+}
+
+func runnerView(r hub.Runner, workspace string, status hub.RunnerStatus, busy int) mcp.Runner {
+	p := r.Presence
+	out := mcp.Runner{
+		ID: r.ID, Label: r.Label, Labels: append([]string{}, r.Labels...), Owner: string(r.Owner), Workspace: workspace,
+		Status: string(status), Slots: p.Slots, BusySlots: busy, OS: p.OS, Arch: p.Arch, Hostname: r.Hostname, Version: p.Version,
+		Capabilities: append([]string{}, p.Capabilities...), PairedAt: r.PairedAt, PairedBy: r.PairedBy,
+		LastSeenAt: optional(p.SeenAt), RevokedAt: optional(r.RevokedAt),
+	}
+	if p.StatusText != "" || p.StatusLevel != "" {
+		out.Message = &mcp.RunnerStatus{Text: p.StatusText, Level: p.StatusLevel}
+	}
+	return out
+}
+
+func optional(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
