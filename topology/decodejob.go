@@ -1,0 +1,155 @@
+package topology
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Limits on times, and the grace that holds when a spec sets none.
+const (
+	MinTimeout   = time.Second
+	MaxTimeout   = 24 * time.Hour
+	MaxGrace     = 5 * time.Minute
+	DefaultGrace = 10 * time.Second
+	// MaxRetryAttempts is the most that retry.max_attempts can ask for.
+	MaxRetryAttempts = 10
+)
+
+// job decodes the whole spec.
+func (d *decoder) job(root value) *Spec {
+	s := &Spec{Pull: PullMissing, Network: NetworkOpen, Grace: Duration(DefaultGrace)}
+	known := fields{
+		"name":        func(v value) { s.Name = d.title(v) },
+		"image":       func(v value) { s.Image = d.image(v) },
+		"command":     func(v value) { s.Command = d.argv(v) },
+		"steps":       func(v value) { s.Steps = d.steps(v) },
+		"services":    func(v value) { s.Services = d.services(v) },
+		"env":         func(v value) { s.Env = d.env(v) },
+		"working_dir": func(v value) { s.WorkingDir = d.directory(v) },
+		"user":        func(v value) { s.User = d.user(v) },
+		"shell":       func(v value) { s.Shell = d.shell(v) },
+		"requires":    func(v value) { s.Requires = d.words(v, d.capability) },
+		"labels":      func(v value) { s.Labels = d.words(v, d.label) },
+		"platform":    func(v value) { s.Platform = d.platform(v) },
+		"pull":        func(v value) { s.Pull = oneOf(d, v, PullMissing, PullAlways, PullNever) },
+		"resources":   func(v value) { s.Resources = d.resources(v) },
+		"network":     func(v value) { s.Network = oneOf(d, v, NetworkNone, NetworkRestricted, NetworkOpen) },
+		"timeout":     func(v value) { s.Timeout = d.duration(v, MinTimeout, MaxTimeout) },
+		"grace":       func(v value) { s.Grace = d.grace(v) },
+		"retry":       func(v value) { s.Retry = d.retry(v) },
+	}
+	got := d.object(root, known, jobStrangers)
+	if root.kind != mappingNode {
+		return s
+	}
+	d.together(s, root, got)
+	if len(s.Steps) > 0 && s.Shell == nil {
+		s.Shell = slices.Clone(shells["sh"])
+	}
+	return s
+}
+
+// together checks what no field can know alone.
+func (d *decoder) together(s *Spec, root value, got map[string]value) {
+	if root.lacks("image") {
+		d.report(root.key, "image", ProblemUnsupported, "missing: a job without a container is not supported",
+			"name the image that the job runs in")
+	}
+	command, both := got["command"]
+	steps, ok := got["steps"]
+	if both && ok {
+		later := steps
+		if command.key.line > steps.key.line {
+			later = command
+		}
+		d.report(later.key, later.path, ProblemConflict, "command and steps exclude each other",
+			"write the command as the run of a step")
+	}
+	if shell, ok := got["shell"]; ok && len(s.Steps) == 0 && s.Shell != nil {
+		d.report(shell.key, shell.path, ProblemConflict, "a shell without steps has nothing to run", "a command runs without a shell")
+	}
+	if s.Network == NetworkNone && len(s.Services) > 0 {
+		d.report(got["network"].node, "network", ProblemConflict, "services need a network",
+			`"restricted" reaches the services and nothing else`)
+	}
+}
+
+// steps decodes the scripts of a job and names those that have no name.
+func (d *decoder) steps(v value) []Step {
+	var all []Step
+	named := map[string]*node{}
+	d.list(v, func(item value) {
+		if len(all) == MaxSteps {
+			d.report(item.node, v.path, ProblemTooLarge, fmt.Sprintf("more than %d steps", MaxSteps), "call a script from one step")
+		}
+		step := Step{}
+		if len(all) >= MaxSteps {
+			all = append(all, step)
+			return
+		}
+		got := d.step(item, &step)
+		at := item.node
+		if name, ok := got["name"]; ok {
+			at = name.node
+		} else {
+			step.Name = "step " + strconv.Itoa(len(all)+1)
+		}
+		if before := named[step.Name]; step.Name != "" && before != nil {
+			d.report(at, join(item.path, "name"), ProblemDuplicate,
+				"the name "+quote(step.Name)+" is taken by the step on "+before.String(), "name it differently")
+		} else {
+			named[step.Name] = at
+		}
+		all = append(all, step)
+	})
+	return all
+}
+
+func (d *decoder) step(v value, s *Step) map[string]value {
+	if v.kind != mappingNode {
+		d.report(v.node, v.path, ProblemType, "must be a mapping", `write the script as "run: …"`)
+		return nil
+	}
+	got := d.object(v, fields{
+		"name":   func(v value) { s.Name = d.title(v) },
+		"run":    func(v value) { s.Run = d.required(v) },
+		"always": func(v value) { s.Always = d.boolean(v) },
+		"env":    func(v value) { s.Env = d.env(v) },
+	}, stepStrangers)
+	if v.lacks("run") {
+		d.report(v.key, join(v.path, "run"), ProblemMissing, "missing", "it is the script that the step runs")
+	}
+	return got
+}
+
+func (d *decoder) retry(v value) (r Retry) {
+	d.object(v, fields{
+		"max_attempts": func(v value) { r.MaxAttempts = int(d.integer(v, 1, MaxRetryAttempts)) },
+		"on":           func(v value) { r.On = d.words(v, d.retryClass) },
+	}, retryStrangers)
+	return r
+}
+
+func (d *decoder) grace(v value) Duration {
+	if grace := d.duration(v, 0, MaxGrace); grace > 0 {
+		return grace
+	}
+	return Duration(DefaultGrace)
+}
+
+// words decodes a list of words into a sorted list without duplicates.
+func (d *decoder) words(v value, check func(value) (string, bool)) []string {
+	set := map[string]bool{}
+	d.list(v, func(item value) {
+		if word, ok := check(item); ok {
+			set[word] = true
+		}
+	})
+	if len(set) == 0 {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(set))
+}

@@ -1,0 +1,193 @@
+package topology_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/runnerhub/runnerhub/topology"
+)
+
+const minute = topology.Duration(time.Minute)
+
+// parseFile reads a spec of testdata and holds it to the round trip.
+func parseFile(t *testing.T, name string) *topology.Spec {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata/specs/valid", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := topology.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkRoundTrip(t, spec)
+	return spec
+}
+
+func TestParseMinimal(t *testing.T) {
+	t.Parallel()
+	want := &topology.Spec{
+		Image:   "hello-world",
+		Pull:    topology.PullMissing,
+		Network: topology.NetworkOpen,
+		Grace:   topology.Duration(10 * time.Second),
+	}
+	if diff := cmp.Diff(want, parseFile(t, "minimal.yaml")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestParseFull(t *testing.T) {
+	t.Parallel()
+	const second = topology.Duration(time.Second)
+	want := &topology.Spec{
+		Name:  "integration tests",
+		Image: "registry.example:5000/team/go@sha256:2fdab9bd3b5c8b4ae1d56b9ae5ad1e5a1fc9c2b9e6c9b7a4a0b8b2f5e6d7c8a9",
+		Steps: []topology.Step{
+			{Name: "migrate", Run: "./scripts/migrate.sh", Env: map[string]string{"DATABASE_URL": "postgres://db/app"}},
+			{Name: "step 2", Run: "go vet ./...\ngo test ./...\n"},
+			{Name: "logs", Run: "cat /work/*.log", Always: true},
+		},
+		Shell: []string{"/bin/bash", "-e", "-o", "pipefail", "-c"},
+		Services: map[string]topology.Service{
+			"db": {
+				Image:       "postgres:16",
+				Environment: map[string]string{"POSTGRES_PASSWORD": "x", "discovery.type": "single-node"},
+				Healthcheck: &topology.Healthcheck{
+					Test: []string{"CMD", "pg_isready"}, Interval: second / 2, Timeout: 2 * second,
+					StartPeriod: 90 * second, Retries: 60,
+				},
+				User:      "999:999",
+				Tmpfs:     []string{"/var/lib/postgresql/data:size=256m,mode=1777"},
+				Resources: topology.Resources{CPUs: 0.5, Memory: 512 << 20, Pids: 200},
+			},
+			"cache": {
+				Image:       "redis",
+				Healthcheck: &topology.Healthcheck{Test: []string{"NONE"}},
+				Resources:   topology.Resources{CPUs: 1, Memory: 64 << 20},
+			},
+			"app": {
+				Image:       "registry.example/app",
+				Command:     []string{"serve", "--name", "my app", "--port", "80"},
+				Entrypoint:  []string{"/bin/app"},
+				WorkingDir:  "/srv",
+				Environment: map[string]string{"A": "1", "B": "", "C": "x=y"},
+				Healthcheck: &topology.Healthcheck{
+					Test: []string{"CMD-SHELL", "curl -f http://localhost/"}, Interval: second, Timeout: 30 * second, Retries: 30,
+				},
+				DependsOn: map[string]topology.Dependency{
+					"db":    {Condition: topology.ServiceHealthy},
+					"cache": {Condition: topology.ServiceStarted},
+					"seed":  {Condition: topology.ServiceCompleted},
+				},
+				Tmpfs: []string{"/tmp", "/run:size=1m"},
+			},
+			"seed": {
+				Image:     "registry.example/seed",
+				DependsOn: map[string]topology.Dependency{"db": {Condition: topology.ServiceStarted}},
+			},
+		},
+		Env: map[string]string{
+			"CGO_ENABLED": "0", "VERSION": "1.10", "ANSWER": "yes", "HEX": "0x1F", "WHEN": "2026-01-02",
+			"DEBUG": "true", "EMPTY": "", "LITERAL": "${HOME} $$",
+		},
+		WorkingDir: "/work",
+		User:       "1000",
+		Requires:   []string{"amd64", "docker", "linux"},
+		Labels:     []string{"Big.one_2", "gpu-box"},
+		Platform:   "linux/arm/v7",
+		Pull:       topology.PullAlways,
+		Resources:  topology.Resources{CPUs: 2.5, Memory: 4 << 30, Pids: 1024},
+		Network:    topology.NetworkRestricted,
+		Timeout:    90 * minute,
+		Grace:      minute / 2,
+		Retry:      topology.Retry{MaxAttempts: 3, On: []string{"image_pull", "runner_lost"}},
+	}
+	if diff := cmp.Diff(want, parseFile(t, "full.yaml")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestParseJSON(t *testing.T) {
+	t.Parallel()
+	spec := parseFile(t, "agent.json")
+	if diff := cmp.Diff([]string{"go", "test", "./...", "5", "true"}, spec.Command); diff != "" {
+		t.Error(diff)
+	}
+	env := map[string]string{"VERSION": "1.10", "BIG": "1E400", "EMOJI": "😀", "CONTROL": "a\x01b"}
+	if diff := cmp.Diff(env, spec.Env); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestParseAnchors(t *testing.T) {
+	t.Parallel()
+	want := []topology.Step{
+		{Name: "one", Run: "echo one", Env: map[string]string{"A": "1", "B": "2"}},
+		{Name: "two", Run: "echo one", Env: map[string]string{"A": "1", "B": "2"}},
+		{Name: "three", Run: "echo three", Env: map[string]string{"A": "1", "B": "3"}},
+	}
+	if diff := cmp.Diff(want, parseFile(t, "anchors.yaml").Steps); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Ways to write one and the same spec.
+func TestParseSpellings(t *testing.T) {
+	t.Parallel()
+	tests := map[string][2]string{
+		"byte order mark": {"\ufeffimage: a", "image: a"},
+		"CR LF":           {"image: a\r\nsteps:\r\n- run: |\r\n    x\r\n    y\r\n", "image: a\nsteps: [{run: \"x\\ny\\n\"}]"},
+		"CR":              {"image: a\rname: b\r", "image: a\nname: b"},
+		"JSON with tabs":  {"{\n\t\"image\": \"a\"\n}", "image: a"},
+		"trailing comma":  {`{"image": "a",}`, "image: a"},
+		"a document mark": {"---\nimage: a\n...\n", "image: a"},
+		"str tag":         {"image: !!str 5", `image: "5"`},
+		"the default shell": {
+			"image: a\nsteps: [{run: x}]\nshell: sh", "image: a\nsteps: [{run: x, name: step 1}]",
+		},
+		"shell as a command": {"image: a\nsteps: [{run: x}]\nshell: zsh -c", "image: a\nsteps: [{run: x}]\nshell: [zsh, -c]"},
+		"grace of zero":      {"image: a\ngrace: 0", "image: a\ngrace: 10s"},
+		"durations":          {"image: a\ntimeout: 5400s", "image: a\ntimeout: 1.5h"},
+		"sizes":              {"image: a\nresources: {memory: 1.5g}", "image: a\nresources: {memory: 1610612736}"},
+		"sizes with a space": {"image: a\nresources: {memory: 512 MB}", "image: a\nresources: {memory: 512mib}"},
+		"empty mappings":     {"image: a\nenv: {}\nservices: {}\nresources: {}\nretry: {}", "image: a"},
+		"healthcheck none": {
+			"image: a\nservices: {b: {image: c, healthcheck: {test: NONE is a word here}}}",
+			"image: a\nservices: {b: {image: c, healthcheck: {test: [CMD-SHELL, NONE is a word here]}}}",
+		},
+		"an enabled healthcheck": {
+			"image: a\nservices: {b: {image: c, healthcheck: {test: x, disable: false}}}",
+			"image: a\nservices: {b: {image: c, healthcheck: {test: x}}}",
+		},
+		"a disabled healthcheck": {
+			"image: a\nservices: {b: {image: c, healthcheck: {test: [NONE], interval: 5s}}}",
+			"image: a\nservices: {b: {image: c, healthcheck: {disable: true}}}",
+		},
+		"quotes in a command": {
+			`{"image": "a", "command": "sh -c 'a  b' \"c d\" e\\ f ''"}`,
+			`{"image": "a", "command": ["sh", "-c", "a  b", "c d", "e f", ""]}`,
+		},
+		"unexpanded command": {"image: a\ncommand: echo $HOME ${X} $(x)", "image: a\ncommand: [echo, $HOME, '${X}', $(x)]"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := topology.Parse([]byte(tc[0]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := topology.Parse([]byte(tc[1]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,111 @@
+package topology
+
+// What authors write out of habit and what we answer. Fields of a Compose
+// service have a table of their own in compose.go.
+
+var jobStrangers = strangers{
+	refused: merged(composeTop, composeService, map[string]string{
+		"source":          "put what the job needs into its image, or fetch it in a step",
+		"artifacts":       "print what matters to the log, or upload it in a step",
+		"secrets":         "let a step fetch them; env is stored as plain text",
+		"concurrency":     "submit such jobs one after the other",
+		"hold_on_failure": "add a step with always: true that shows what you need",
+		"cache":           "bake what is expensive into the image",
+		"matrix":          "submit one job for each combination",
+	}),
+	meant: map[string]string{
+		"environment":       `did you mean "env"?`,
+		"envs":              `did you mean "env"?`,
+		"vars":              `did you mean "env"?`,
+		"variables":         `did you mean "env"?`,
+		"script":            `write it as a step: "steps: [{run: …}]"`,
+		"run":               `write it as a step: "steps: [{run: …}]"`,
+		"cmd":               `did you mean "command"?`,
+		"args":              `did you mean "command"?`,
+		"container":         `did you mean "image"?`,
+		"workdir":           `did you mean "working_dir"?`,
+		"cwd":               `did you mean "working_dir"?`,
+		"working-directory": `did you mean "working_dir"?`,
+		"runs-on":           `did you mean "requires" (what a machine can do) or "labels" (what its owner calls it)?`,
+		"tags":              `did you mean "labels"?`,
+		"timeout-minutes":   `did you mean "timeout"? It takes a unit: "30m"`,
+		"timeout_ms":        `did you mean "timeout"? It takes a unit: "30m"`,
+		"max_attempts":      `it belongs under "retry"`,
+		"retries":           `did you mean "retry.max_attempts"?`,
+		"memory":            `it belongs under "resources"`,
+		"pids":              `it belongs under "resources"`,
+		"disk":              `it belongs under "resources"`,
+		"cpus":              `it belongs under "resources"`,
+		"mem_limit":         `did you mean "resources.memory"?`,
+		"pids_limit":        `did you mean "resources.pids"?`,
+		"pull_policy":       `did you mean "pull"?`,
+		"network_mode":      `did you mean "network"?`,
+		"stop_grace_period": `did you mean "grace"?`,
+		"depends_on":        "a job waits for all of its services; depends_on belongs in a service",
+		"healthcheck":       "it belongs in a service",
+		"jobs":              "a spec is one job: its fields stand at the top",
+	},
+}
+
+var stepStrangers = strangers{
+	meant: map[string]string{
+		"script":            `did you mean "run"?`,
+		"command":           `did you mean "run"?`,
+		"cmd":               `did you mean "run"?`,
+		"environment":       `did you mean "env"?`,
+		"uses":              `a step runs a shell script: write it under "run"`,
+		"with":              `a step runs a shell script: write it under "run"`,
+		"if":                `a step runs when those before it succeeded, or always with "always: true"`,
+		"when":              `a step runs when those before it succeeded, or always with "always: true"`,
+		"continue-on-error": `end the script with "|| true"`,
+		"id":                `did you mean "name"?`,
+		"image":             "all steps run in the job's image",
+		"shell":             "one shell runs all steps: set it at the top",
+		"working_dir":       "set it at the top, or begin the script with cd",
+		"working-directory": "set working_dir at the top, or begin the script with cd",
+		"timeout":           "it holds for the whole job: set it at the top",
+	},
+}
+
+var healthStrangers = strangers{
+	refused: map[string]string{"start_interval": `"interval" is in force from the start`},
+}
+
+var dependencyStrangers = strangers{
+	refused: map[string]string{
+		"restart":  "services are never restarted",
+		"required": "every dependency is required",
+	},
+}
+
+var resourceStrangers = strangers{
+	refused: map[string]string{"disk": "leave it out: the machine's disk is the limit"},
+	meant: map[string]string{
+		"cpu":        `did you mean "cpus"?`,
+		"mem":        `did you mean "memory"?`,
+		"mem_limit":  `did you mean "memory"?`,
+		"ram":        `did you mean "memory"?`,
+		"pids_limit": `did you mean "pids"?`,
+	},
+}
+
+var retryStrangers = strangers{
+	meant: map[string]string{
+		"max":      `did you mean "max_attempts"?`,
+		"attempts": `did you mean "max_attempts"?`,
+		"count":    `did you mean "max_attempts"?`,
+		"limit":    `did you mean "max_attempts"?`,
+		"when":     `did you mean "on"?`,
+	},
+}
+
+// merged joins tables; a later one wins.
+func merged(tables ...map[string]string) map[string]string {
+	all := map[string]string{}
+	for _, t := range tables {
+		for k, v := range t {
+			all[k] = v
+		}
+	}
+	return all
+}

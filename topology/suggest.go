@@ -1,0 +1,58 @@
+package topology
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/agnivade/levenshtein"
+)
+
+// nearest returns the word that was probably meant, or "". A word may be one
+// edit in three characters away; long text is never compared, so that an error
+// costs little however the spec looks.
+func nearest(word string, known []string) string {
+	length := utf8.RuneCountInString(word)
+	if len(word) > maxQuoted {
+		return ""
+	}
+	best, distance := "", max(1, length/3)+1
+	for _, k := range known {
+		if n := levenshtein.ComputeDistance(word, k); n < distance && n < len(k) {
+			best, distance = k, n
+		}
+	}
+	return best
+}
+
+// didYouMean is the hint that offers the nearest word, or "".
+func didYouMean(word string, known []string) string {
+	if best := nearest(word, known); best != "" {
+		return "did you mean " + quote(best) + "?"
+	}
+	return ""
+}
+
+// strangers is what a mapping knows about fields that it does not have.
+type strangers struct {
+	refused map[string]string // a field of Compose or of a later version → what to do instead
+	meant   map[string]string // another word for something that exists → where it is
+}
+
+// explain says why a field is refused.
+func (s strangers) explain(key string, known fields) (code, message, hint string) {
+	if hint, ok := s.meant[key]; ok {
+		return ProblemUnknownField, "unknown field", hint
+	}
+	if hint, ok := s.refused[key]; ok {
+		return ProblemUnsupported, "not supported", hint
+	}
+	if strings.HasPrefix(key, "x-") {
+		return ProblemUnsupported, "extension fields are not supported", "put an anchor where its value is first used"
+	}
+	return ProblemUnknownField, "unknown field", didYouMean(key, known.names())
+}
+
+// names lists the fields in a stable order, so that suggestions are stable.
+func (f fields) names() []string { return slices.Sorted(maps.Keys(f)) }

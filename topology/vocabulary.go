@@ -1,0 +1,78 @@
+package topology
+
+import (
+	"slices"
+	"strings"
+)
+
+// Capabilities is what a machine can be asked for: requires takes these words,
+// and a runner may report no others. Sorted; to be read only.
+var Capabilities = []string{
+	"386",
+	"amd64",
+	"arm",
+	"arm64",
+	"darwin",
+	"docker",
+	"gpu",
+	"host",
+	"linux",
+	"windows",
+}
+
+// RetryClasses are the failure classes that retry.on takes. A job that was
+// canceled, or that no runner took, is not run again. Sorted; to be read only.
+var RetryClasses = []string{
+	"artifact",
+	"capability_missing",
+	"disk_full",
+	"docker_unavailable",
+	"image_pull",
+	"internal",
+	"oom",
+	"policy_denied",
+	"runner_lost",
+	"script",
+	"service_unhealthy",
+	"source",
+	"spec_invalid",
+	"timeout",
+}
+
+// capabilityWords are other names of capabilities.
+var capabilityWords = map[string]string{
+	"x86_64": "amd64", "x64": "amd64", "x86-64": "amd64",
+	"aarch64": "arm64", "armv8": "arm64", "armv7": "arm", "armhf": "arm",
+	"x86": "386", "i386": "386", "i686": "386",
+	"macos": "darwin", "osx": "darwin", "mac": "darwin",
+	"win": "windows", "ubuntu": "linux", "debian": "linux",
+	"nvidia": "gpu", "cuda": "gpu", "container": "docker", "podman": "docker",
+}
+
+func (d *decoder) capability(v value) (string, bool) {
+	s, ok := d.text(v)
+	if !ok || slices.Contains(Capabilities, s) {
+		return s, ok
+	}
+	hint := "what a machine's owner calls it goes under labels; capabilities are " + strings.Join(Capabilities, ", ")
+	if word := capabilityWords[strings.ToLower(s)]; word != "" {
+		hint = "did you mean " + quote(word) + "?"
+	} else if near := didYouMean(s, Capabilities); near != "" {
+		hint = near
+	}
+	d.report(v.node, v.path, ProblemInvalid, "unknown capability "+quote(s), hint)
+	return "", false
+}
+
+func (d *decoder) retryClass(v value) (string, bool) {
+	s, ok := d.text(v)
+	if !ok || slices.Contains(RetryClasses, s) {
+		return s, ok
+	}
+	hint := didYouMean(s, RetryClasses)
+	if hint == "" {
+		hint = "the classes are " + strings.Join(RetryClasses, ", ")
+	}
+	d.report(v.node, v.path, ProblemInvalid, "unknown failure class "+quote(s), hint)
+	return "", false
+}
