@@ -1,0 +1,134 @@
+package attempt
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/runnerhub/runnerhub/topology"
+)
+
+// Options tune an Executor; zero values mean the defaults.
+type Options struct {
+	// ReadyNetworks is how many networks each runner keeps at the ready, so that no
+	// job waits for one to be made. Default 2; negative is none. An engine has
+	// addresses for about thirty networks in all.
+	ReadyNetworks int
+	// Removals is how many topologies are removed at the same time, default 2. More
+	// slows the jobs that run meanwhile.
+	Removals int
+	// Patience is how long an engine may be silent before its jobs are given up,
+	// default 30 s.
+	Patience time.Duration
+	// Logger hears of what goes wrong behind the scenes; default is none.
+	Logger *slog.Logger
+	// Removed, where set, hears when an attempt's topology is gone, and what of it
+	// could not be removed.
+	Removed func(topology.Identity, topology.Leaks)
+}
+
+func (o Options) withDefaults() Options {
+	if o.ReadyNetworks == 0 {
+		o.ReadyNetworks = 2
+	}
+	if o.Removals <= 0 {
+		o.Removals = 2
+	}
+	if o.Patience <= 0 {
+		o.Patience = 30 * time.Second
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// Executor is a topology.Executor on an engine.
+type Executor struct {
+	engine topology.Engine
+	opts   Options
+	pool   *pool
+	reaper *reaper
+	pulls  *pulls
+
+	mu     sync.Mutex
+	info   *topology.EngineInfo
+	active map[topology.Identity]int // attempts whose topologies may exist
+}
+
+var _ topology.Executor = (*Executor)(nil)
+
+// New returns an executor on engine, which it closes in the end.
+func New(engine topology.Engine, opts Options) *Executor {
+	opts = opts.withDefaults()
+	e := &Executor{engine: engine, opts: opts, active: map[topology.Identity]int{}, pulls: newPulls(engine)}
+	e.pool = newPool(engine, opts)
+	e.reaper = newReaper(engine, e.pool, opts)
+	return e
+}
+
+// Probe reports what the engine is and can do, asked anew each time.
+func (e *Executor) Probe(ctx context.Context) (topology.Info, error) {
+	info, err := e.engine.Info(ctx)
+	if err != nil {
+		return topology.Info{}, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.info = &info
+	out := info.Info
+	out.Capabilities = slices.Sorted(slices.Values(out.Capabilities))
+	return out, nil
+}
+
+// engineInfo is what the last Probe found: asking costs more than a whole step.
+func (e *Executor) engineInfo(ctx context.Context) (topology.EngineInfo, error) {
+	e.mu.Lock()
+	known := e.info
+	e.mu.Unlock()
+	if known == nil {
+		if _, err := e.Probe(ctx); err != nil {
+			return topology.EngineInfo{}, err
+		}
+		return e.engineInfo(ctx)
+	}
+	return *known, nil
+}
+
+// enter keeps the attempt's topology from being swept until leave.
+func (e *Executor) enter(id topology.Identity) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.active[id]++
+}
+
+func (e *Executor) leave(id topology.Identity) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.active[id]--; e.active[id] <= 0 {
+		delete(e.active, id)
+	}
+}
+
+func (e *Executor) activeAttempts() []topology.Identity {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Collect(maps.Keys(e.active))
+}
+
+// Close waits for removals under way, removes the ready networks, and frees the
+// engine. When ctx ends first, what is left is for the next Sweep.
+func (e *Executor) Close(ctx context.Context) error {
+	err := e.reaper.close(ctx)
+	if poolErr := e.pool.close(ctx); err == nil {
+		err = poolErr
+	}
+	e.pulls.close()
+	if closeErr := e.engine.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}

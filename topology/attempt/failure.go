@@ -1,0 +1,136 @@
+package attempt
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/docker/go-units"
+
+	"github.com/runnerhub/runnerhub/topology"
+)
+
+// classes maps the kinds of an engine's errors to failure classes. What is not
+// listed is internal.
+var classes = map[topology.ErrorKind]topology.Class{
+	topology.KindPull:        topology.ClassImagePull,
+	topology.KindPlatform:    topology.ClassCapabilityMissing,
+	topology.KindCommand:     topology.ClassSpecInvalid,
+	topology.KindInvalid:     topology.ClassSpecInvalid,
+	topology.KindDiskFull:    topology.ClassDiskFull,
+	topology.KindUnavailable: topology.ClassDockerUnavailable,
+}
+
+// failureOf turns an error into a failure.
+func failureOf(err error) topology.Failure {
+	var known *failureError
+	if errors.As(err, &known) {
+		return known.failure
+	}
+	class, listed := classes[topology.KindOf(err)]
+	if !listed {
+		class = topology.ClassInternal
+	}
+	f := topology.Failure{Class: class, Message: sentence(err.Error())}
+	var engine *topology.EngineError
+	if errors.As(err, &engine) {
+		f.Message = fmt.Sprintf("Could not %s: %s", engine.Op, engine.Err)
+		f.Hint = engine.Hint
+	}
+	return f
+}
+
+// jobStartError gives the failure of starting the job container its culprit.
+func (x *execution) jobStartError(err error) error {
+	f := failureOf(err)
+	f.Container = "job"
+	if topology.KindOf(err) == topology.KindCommand {
+		f.Message = fmt.Sprintf("The image %s cannot run the job's command: %s", x.spec.Image, engineWords(err))
+		if len(x.spec.Steps) > 0 {
+			f.Message = fmt.Sprintf("The image %s has no %s, which steps need: %s", x.spec.Image, x.spec.HoldingShell(), engineWords(err))
+			f.Hint = "Use an image with a shell, or `command` instead of `steps`."
+		}
+	}
+	return &failureError{f}
+}
+
+// serviceStartError gives the failure of starting a service its culprit.
+func (x *execution) serviceStartError(svc *service, err error) error {
+	f := failureOf(err)
+	f.Container = svc.name
+	if topology.KindOf(err) == topology.KindCommand {
+		f.Message = fmt.Sprintf("The image %s cannot run the command of the service %s: %s",
+			x.spec.Services[svc.name].Image, svc.name, engineWords(err))
+	}
+	return &failureError{f}
+}
+
+func engineWords(err error) string {
+	var engine *topology.EngineError
+	if errors.As(err, &engine) {
+		return engine.Err.Error()
+	}
+	return err.Error()
+}
+
+// explainExit says what an exit code other than 0 means. said is the end of the output.
+func explainExit(exit topology.Exit, spec *topology.Spec, said []string) topology.Failure {
+	f := topology.Failure{Class: topology.ClassScript, Container: "job", Message: fmt.Sprintf("The job exited with code %d.", exit.Code)}
+	last := strings.ToLower(strings.Join(said, "\n"))
+	signal := signalOf(exit.Code)
+	switch {
+	case exit.OOM:
+		f.Class = topology.ClassOOM
+		f.Message = fmt.Sprintf("The job ran out of memory; a process of it was killed (exit code %d).", exit.Code)
+		f.Hint = "Raise resources.memory in the spec, or use less."
+		if m := spec.Resources.Memory; m > 0 {
+			f.Message = fmt.Sprintf("The job ran out of its %s of memory; a process of it was killed (exit code %d).", units.BytesSize(float64(m)), exit.Code)
+		}
+	case strings.Contains(last, "exec format error"):
+		f.Class = topology.ClassCapabilityMissing
+		f.Message = fmt.Sprintf("A program of the image %s is built for another processor or is no program at all (exec format error).", spec.Image)
+		f.Hint = "Use an image for this machine's processor; a script needs a first line like #!/bin/sh."
+	case initComplaint(last):
+		f.Class = topology.ClassSpecInvalid
+		f.Message = fmt.Sprintf("The image %s cannot run the job's command: %s", spec.Image, said[len(said)-1])
+		f.Hint = "Check the command against the image: the program must exist there and be executable."
+	case strings.Contains(last, "oci runtime exec failed"):
+		f.Class = topology.ClassSpecInvalid
+		f.Message = fmt.Sprintf("The image %s cannot run the step's shell: %s", spec.Image, said[len(said)-1])
+		f.Hint = "Set `shell` to one that the image has."
+	case signal != "":
+		f.Message = fmt.Sprintf("The job was ended by %s (exit code %d).", signal, exit.Code)
+	case exit.Code == 127:
+		f.Hint = "Exit code 127 means that a command was not found; is it in the image and in PATH?"
+	case exit.Code == 126:
+		f.Hint = "Exit code 126 means that a command could not be executed; does it have the x permission and a right first line?"
+	}
+	return f
+}
+
+// initComplaint recognizes the words of the init that an engine puts in front of a
+// job (tini, catatonit) when it cannot run the command.
+func initComplaint(last string) bool {
+	return strings.Contains(last, "[fatal tini") && strings.Contains(last, "exec ") ||
+		strings.Contains(last, "catatonit") && strings.Contains(last, "failed to exec")
+}
+
+func isDiskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || strings.Contains(err.Error(), "no space left on device")
+}
+
+// sentence gives an error's text a capital and a full stop.
+func sentence(text string) string {
+	r, size := utf8.DecodeRuneInString(text)
+	if size == 0 {
+		return text
+	}
+	text = string(unicode.ToUpper(r)) + text[size:]
+	if !strings.HasSuffix(text, ".") {
+		text += "."
+	}
+	return text
+}

@@ -1,0 +1,156 @@
+package attempt
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/runnerhub/runnerhub/topology"
+)
+
+// networkTimeout bounds the making or removing of one ready network.
+const networkTimeout = time.Minute
+
+// pool keeps networks at the ready. Making one takes an engine as long as half of
+// a small job, and removing one more than that.
+//
+// A network goes back to the pool after its attempt, once no container is on it
+// any more: all that an attempt can leave on a network is a container. It is
+// thus used by one attempt at a time, always of the same runner.
+type pool struct {
+	engine topology.Engine
+	opts   Options
+	life   context.Context
+	end    context.CancelFunc
+
+	mu     sync.Mutex
+	ready  map[poolKey][]string
+	making map[poolKey]int
+	all    map[string]bool // every network of the pool that exists, used or not
+	closed bool
+	wg     sync.WaitGroup
+}
+
+type poolKey struct {
+	hub, runner string
+	internal    bool
+}
+
+func newPool(engine topology.Engine, opts Options) *pool {
+	p := &pool{engine: engine, opts: opts, ready: map[poolKey][]string{}, making: map[poolKey]int{}, all: map[string]bool{}}
+	p.life, p.end = context.WithCancel(context.Background())
+	return p
+}
+
+// take returns a ready network, or "" when there is none, and has more made.
+func (p *pool) take(hub, runner string, internal bool) string {
+	key := poolKey{hub, runner, internal}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return ""
+	}
+	var name string
+	if ready := p.ready[key]; len(ready) > 0 {
+		name, p.ready[key] = ready[0], ready[1:]
+	}
+	p.refill(key)
+	return name
+}
+
+// warm has the pool of a runner filled.
+func (p *pool) warm(hub, runner string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.refill(poolKey{hub, runner, false})
+	}
+}
+
+// refill makes networks until enough are ready or in use; p.mu is held.
+func (p *pool) refill(key poolKey) {
+	for len(p.ready[key])+p.making[key] < p.opts.ReadyNetworks {
+		p.making[key]++
+		p.wg.Go(func() { p.make(key) })
+	}
+}
+
+func (p *pool) make(key poolKey) {
+	ctx, cancel := context.WithTimeout(p.life, networkTimeout)
+	defer cancel()
+	name := "rh-ready-" + topology.NewTag()
+	p.mu.Lock()
+	p.all[name] = true // before it exists, so that no sweep takes it for a leftover
+	p.mu.Unlock()
+	err := p.engine.CreateNetwork(ctx, topology.NetworkSpec{
+		Name: name, Internal: key.internal, Labels: topology.PoolLabels(key.hub, key.runner),
+	})
+	p.mu.Lock()
+	p.making[key]--
+	if err == nil {
+		p.ready[key] = append(p.ready[key], name)
+	} else {
+		delete(p.all, name)
+	}
+	p.mu.Unlock()
+	if err != nil {
+		p.opts.Logger.Warn("could not make a ready network; jobs make their own", "error", err)
+	}
+}
+
+// give takes a network back. One that is still in use, or too many, is removed.
+func (p *pool) give(ctx context.Context, hub, runner string, internal bool, name string) error {
+	key := poolKey{hub, runner, internal}
+	inUse, err := p.engine.NetworkInUse(ctx, name)
+	p.mu.Lock()
+	if err == nil && !inUse && !p.closed && len(p.ready[key]) < p.opts.ReadyNetworks {
+		p.ready[key] = append(p.ready[key], name)
+		p.mu.Unlock()
+		return nil
+	}
+	p.mu.Unlock()
+	return p.discard(ctx, name)
+}
+
+func (p *pool) discard(ctx context.Context, name string) error {
+	err := removeOne(ctx, func(ctx context.Context) error { return p.engine.RemoveNetwork(ctx, name) })
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.all, name) // what could not be removed is a leftover from now on
+	return err
+}
+
+// names lists the networks that are the pool's, used or not.
+func (p *pool) names() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var names []string
+	for name := range p.all {
+		names = append(names, name)
+	}
+	return names
+}
+
+// close removes the ready networks. No attempt runs any more.
+func (p *pool) close(ctx context.Context) error {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	stop := context.AfterFunc(ctx, p.end)
+	defer stop()
+	p.wg.Wait()
+	p.mu.Lock()
+	ready := p.ready
+	p.ready = map[poolKey][]string{}
+	p.mu.Unlock()
+	var first error
+	for _, names := range ready {
+		for _, name := range names {
+			if err := p.discard(ctx, name); err != nil && first == nil {
+				first = err
+			}
+		}
+	}
+	p.end()
+	return first
+}

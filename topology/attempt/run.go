@@ -1,0 +1,186 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/runnerhub/runnerhub/topology"
+)
+
+// errTimedOut is the cause of an attempt that its spec's timeout ended.
+var errTimedOut = errors.New("the job ran out of time")
+
+// execution is one call of Run.
+type execution struct {
+	e     *Executor
+	id    topology.Identity
+	spec  *topology.Spec
+	names topology.Names
+	obs   topology.Observer
+	begin time.Time
+
+	// ctx ends when the attempt is to stop, with the reason as its cause. live goes
+	// on until all has been said and done, and ends early only with the engine: the
+	// last output and the exit are read, and signals sent, under it.
+	ctx   context.Context
+	stop  context.CancelCauseFunc
+	live  context.Context
+	sever context.CancelCauseFunc
+
+	log      *pump // the job container's, and the runner's own words
+	observed topology.Observed
+	job      topology.Process
+	services map[string]*service
+	watchers sync.WaitGroup
+
+	mu      sync.Mutex
+	known   topology.Snapshot // what was created, or may have been
+	running bool              // the job container was started
+	usage   topology.Usage
+}
+
+// Run executes one attempt; see topology.Executor.
+func (e *Executor) Run(ctx context.Context, id topology.Identity, spec *topology.Spec, obs topology.Observer) topology.Result {
+	e.enter(id)
+	x := &execution{
+		e: e, id: id, spec: spec, obs: obs, begin: time.Now(),
+		names:    topology.NamesFor(spec, id, topology.NewTag()),
+		services: map[string]*service{},
+	}
+	x.ctx, x.stop = context.WithCancelCause(ctx)
+	x.live, x.sever = context.WithCancelCause(context.WithoutCancel(ctx))
+	x.log = newPump(obs, "", x.logFailed)
+	if spec.Timeout > 0 {
+		timer := time.AfterFunc(time.Duration(spec.Timeout), func() { x.stop(errTimedOut) })
+		defer timer.Stop()
+	}
+	x.watchers.Go(x.watchEngine)
+
+	out := x.execute()
+	result := x.result(out)
+	x.finish(&result)
+	return result
+}
+
+// execute goes through the attempt's phases and says how it ended.
+func (x *execution) execute() outcome {
+	x.obs.Phase(topology.PhasePreparing, "")
+	if err := x.e.reaper.room(x.ctx); err != nil {
+		return x.failed(err)
+	}
+	if err := x.pullImages(); err != nil {
+		return x.failed(err)
+	}
+	if err := x.bringUp(); err != nil {
+		return x.failed(err)
+	}
+	if len(x.spec.Steps) > 0 {
+		return x.runSteps()
+	}
+	return x.runCommand()
+}
+
+// bringUp plans the topology and carries the plan out, up to the job's start.
+func (x *execution) bringUp() error {
+	if x.spec.Network != topology.NetworkNone {
+		x.observed.Network = x.e.pool.take(x.id.Hub, x.id.Runner, x.spec.Network == topology.NetworkRestricted)
+	}
+	plan, failure := topology.PlanAttempt(x.spec, x.id, x.names, x.observed)
+	if failure != nil {
+		return &failureError{*failure}
+	}
+	if len(x.spec.Services) > 0 {
+		x.obs.Phase(topology.PhaseStartingServices, "")
+	}
+	return topology.Execute(x.ctx, plan, 0, false, x.do)
+}
+
+// do carries out one operation. What creates is not broken off when the attempt
+// is to stop: the engine might still create it, after the removal had looked.
+func (x *execution) do(ctx context.Context, op topology.Op) error {
+	engine := x.e.engine
+	switch op.Kind {
+	case topology.OpCreateNetwork:
+		x.note(func(s *topology.Snapshot) {
+			s.Networks = append(s.Networks, topology.ObservedNetwork{Name: op.Target})
+		})
+		return engine.CreateNetwork(x.live, *op.Network)
+	case topology.OpCreateVolume:
+		x.note(func(s *topology.Snapshot) {
+			s.Volumes = append(s.Volumes, topology.ObservedVolume{Name: op.Target})
+		})
+		return engine.CreateVolume(x.live, *op.Volume)
+	case topology.OpCreateContainer:
+		x.note(func(s *topology.Snapshot) {
+			c := topology.ObservedContainer{Name: op.Target}
+			if op.Container.Network != "" {
+				c.Networks = []string{op.Container.Network}
+			}
+			for _, v := range op.Container.Volumes {
+				c.Volumes = append(c.Volumes, v)
+			}
+			s.Containers = append(s.Containers, c)
+		})
+		return engine.CreateContainer(x.live, *op.Container)
+	case topology.OpOpenDir:
+		return engine.OpenDir(ctx, op.Target, op.Dir)
+	case topology.OpStart:
+		if op.Service != "" {
+			return x.startService(ctx, op)
+		}
+		return x.startJob(ctx, op)
+	case topology.OpAwaitHealthy:
+		return x.awaitHealthy(ctx, x.service(op.Service), *op.Health)
+	case topology.OpAwaitCompleted:
+		return x.awaitCompleted(ctx, x.service(op.Service))
+	}
+	return errors.New("attempt: no such operation: " + string(op.Kind))
+}
+
+func (x *execution) note(change func(*topology.Snapshot)) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	change(&x.known)
+}
+
+func (x *execution) startJob(ctx context.Context, op topology.Op) error {
+	job, err := x.e.engine.Start(ctx, op.Target, func(s topology.Stream, data []byte) { x.log.write("", s, data) })
+	if err != nil {
+		return x.jobStartError(err)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.job, x.running = job, true
+	return nil
+}
+
+// finish sends the last of the logs, has the topology removed and ends what
+// watched it.
+func (x *execution) finish(result *topology.Result) {
+	x.obs.Phase(topology.PhaseCollecting, "")
+	gone := context.Cause(x.live) != nil
+	x.sever(nil)
+	x.stop(errors.New("the attempt is over")) // a no-op where there was a reason
+	for _, svc := range x.allServices() {
+		svc.process.Close()
+	}
+	if x.job != nil {
+		x.job.Close()
+	}
+	x.watchers.Wait()
+	stale := errors.Is(context.Cause(x.ctx), topology.ErrStale)
+	for _, svc := range x.allServices() {
+		svc.log.close(stale)
+	}
+	x.log.close(stale)
+	if gone {
+		result.Leaks = x.known.Count()
+	}
+	result.Usage.Wall = time.Since(x.begin)
+	x.e.reaper.add(removal{
+		id: x.id, known: x.known, ready: x.observed.Network, internal: x.spec.Network == topology.NetworkRestricted,
+		done: func() { x.e.leave(x.id) },
+	})
+}

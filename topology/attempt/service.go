@@ -1,0 +1,138 @@
+package attempt
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/runnerhub/runnerhub/topology"
+)
+
+// tailLines is how many of a service's last lines a failure quotes.
+const tailLines = 10
+
+// service is a started service.
+type service struct {
+	name      string
+	container string
+	process   topology.Process
+	log       *pump
+	begin     time.Time
+
+	ended chan struct{} // closed when the main process has
+	exit  topology.Exit // set before ended is closed
+	err   error
+}
+
+func (x *execution) startService(ctx context.Context, op topology.Op) error {
+	svc := &service{
+		name: op.Service, container: op.Target, begin: time.Now(),
+		log: newPump(x.obs, op.Service, x.logFailed), ended: make(chan struct{}),
+	}
+	process, err := x.e.engine.Start(ctx, op.Target, func(s topology.Stream, data []byte) { svc.log.write("", s, data) })
+	if err != nil {
+		svc.log.close(false)
+		return x.serviceStartError(svc, err)
+	}
+	svc.process = process
+	x.mu.Lock()
+	x.services[op.Service] = svc
+	x.mu.Unlock()
+	x.watchers.Go(func() { x.watchService(svc) })
+	return nil
+}
+
+func (x *execution) service(name string) *service {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.services[name]
+}
+
+func (x *execution) allServices() []*service {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Collect(maps.Values(x.services))
+}
+
+// watchService waits for a service's end and says whether the attempt can go on.
+//
+// A service that fails ends it at any time before the job's own end: what the job
+// would do without it is hang or fail with a riddle. One that ends well may do so
+// once the job runs, or if another service waits for just that.
+func (x *execution) watchService(svc *service) {
+	svc.exit, svc.err = svc.process.Wait(x.live)
+	close(svc.ended)
+	if x.live.Err() != nil || x.ctx.Err() != nil {
+		return
+	}
+	if svc.err != nil {
+		x.stop(svc.err)
+		return
+	}
+	x.mu.Lock()
+	running := x.running
+	x.mu.Unlock()
+	if svc.exit.Code == 0 && (running || x.awaited(svc.name)) {
+		x.say("Service %s ended", svc.name)
+		return
+	}
+	x.stop(x.serviceDied(svc))
+}
+
+// awaited says whether another service waits for the end of name.
+func (x *execution) awaited(name string) bool {
+	for _, other := range x.spec.Services {
+		if other.DependsOn[name].Condition == topology.ServiceCompleted {
+			return true
+		}
+	}
+	return false
+}
+
+// awaitCompleted waits for a service to end well.
+func (x *execution) awaitCompleted(ctx context.Context, svc *service) error {
+	select {
+	case <-svc.ended:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	switch {
+	case svc.err != nil:
+		return svc.err
+	case svc.exit.Code != 0:
+		return x.serviceDied(svc)
+	}
+	return nil
+}
+
+// serviceDied is the failure of a service that ended when it should not have.
+func (x *execution) serviceDied(svc *service) error {
+	how := fmt.Sprintf("exited with code %d", svc.exit.Code)
+	if signal := signalOf(svc.exit.Code); signal != "" {
+		how = "was ended by " + signal
+	}
+	if svc.exit.OOM {
+		how = "was killed for want of memory"
+	}
+	f := topology.Failure{
+		Class: topology.ClassServiceUnhealthy, Container: svc.name,
+		Message: fmt.Sprintf("The service %s %s after %s.%s", svc.name, how,
+			time.Since(svc.begin).Round(10*time.Millisecond), quote(svc.log.tail.lines(tailLines))),
+		Hint: fmt.Sprintf("Read the whole log of the service %s; check its image, command and environment.", svc.name),
+	}
+	if svc.exit.OOM {
+		f.Hint = fmt.Sprintf("Raise services.%s.resources.memory.", svc.name)
+	}
+	return &failureError{f}
+}
+
+// quote appends the last lines of a log to a sentence.
+func quote(lines []string) string {
+	if len(lines) == 0 {
+		return " It wrote nothing."
+	}
+	return " Its last lines:\n" + strings.Join(lines, "\n")
+}

@@ -1,0 +1,112 @@
+package docker
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/mount"
+	"github.com/docker/docker/api/types/network"
+	"github.com/docker/docker/api/types/volume"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/runnerhub/runnerhub/topology"
+)
+
+// CreateNetwork makes a bridge network.
+func (e *Engine) CreateNetwork(ctx context.Context, spec topology.NetworkSpec) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	_, err := e.client.NetworkCreate(ctx, spec.Name, network.CreateOptions{
+		Driver: "bridge", Internal: spec.Internal, Labels: spec.Labels,
+	})
+	return wrap("create network "+spec.Name, err)
+}
+
+// CreateVolume makes a local volume.
+func (e *Engine) CreateVolume(ctx context.Context, spec topology.VolumeSpec) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	_, err := e.client.VolumeCreate(ctx, volume.CreateOptions{Name: spec.Name, Labels: spec.Labels})
+	return wrap("create volume "+spec.Name, err)
+}
+
+// CreateContainer makes a container. The engine keeps no log of it: its output is
+// read as it runs, and a second copy on disk would only fill the machine.
+func (e *Engine) CreateContainer(ctx context.Context, spec topology.ContainerSpec) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	config := &container.Config{
+		Hostname: spec.Hostname, Image: spec.Image, User: spec.User, WorkingDir: spec.WorkingDir,
+		Entrypoint: spec.Entrypoint, Cmd: spec.Command, Env: spec.Env, Labels: spec.Labels,
+		OpenStdin: spec.OpenStdin, AttachStdout: true, AttachStderr: true,
+		// Healthchecks are run by us, sooner than an engine would.
+		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
+	}
+	hostConfig := &container.HostConfig{
+		LogConfig:   container.LogConfig{Type: "none"},
+		NetworkMode: "none",
+		Tmpfs:       spec.Tmpfs,
+		Resources:   resources(spec.Resources),
+	}
+	if spec.Init {
+		hostConfig.Init = &spec.Init
+	}
+	for _, dir := range slices.Sorted(maps.Keys(spec.Volumes)) {
+		hostConfig.Mounts = append(hostConfig.Mounts, mount.Mount{Type: mount.TypeVolume, Source: spec.Volumes[dir], Target: dir})
+	}
+	var networking *network.NetworkingConfig
+	if spec.Network != "" {
+		hostConfig.NetworkMode = container.NetworkMode(spec.Network)
+		networking = &network.NetworkingConfig{EndpointsConfig: map[string]*network.EndpointSettings{
+			spec.Network: {Aliases: spec.Aliases},
+		}}
+	}
+	_, err := e.client.ContainerCreate(ctx, config, hostConfig, networking, platform(spec.Platform), spec.Name)
+	return wrap("create container "+spec.Name, err)
+}
+
+func resources(r topology.Resources) container.Resources {
+	out := container.Resources{Memory: r.Memory, NanoCPUs: int64(r.CPUs * 1e9)}
+	if r.Memory > 0 {
+		out.MemorySwap = r.Memory // the limit is one on memory, not on memory plus swap
+	}
+	if r.Pids > 0 {
+		out.PidsLimit = &r.Pids
+	}
+	return out
+}
+
+func platform(p string) *ocispec.Platform {
+	parts := strings.SplitN(p, "/", 3)
+	if len(parts) < 2 {
+		return nil
+	}
+	out := &ocispec.Platform{OS: parts[0], Architecture: parts[1]}
+	if len(parts) == 3 {
+		out.Variant = parts[2]
+	}
+	return out
+}
+
+// OpenDir lets every user write to dir, as a directory entry of an archive that
+// the engine unpacks: it needs no program of the image's.
+func (e *Engine) OpenDir(ctx context.Context, name, dir string) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: strings.TrimPrefix(path.Clean(dir), "/") + "/", Mode: 0o777})
+	if err == nil {
+		err = w.Close()
+	}
+	if err == nil {
+		err = e.client.CopyToContainer(ctx, name, "/", &archive, container.CopyToContainerOptions{})
+	}
+	return wrap("open directory "+dir+" of container "+name, err)
+}

@@ -1,0 +1,138 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/docker/docker/api/types"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/pkg/stdcopy"
+
+	"github.com/runnerhub/runnerhub/topology"
+)
+
+// drainTimeout is how long after a process's end its last output may take to
+// arrive. Engines themselves give up on it after 2 s; more is for slow links.
+const drainTimeout = 10 * time.Second
+
+// process is a started container's main process.
+type process struct {
+	engine *Engine
+	name   string
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	exit topology.Exit // set before done is closed
+	err  error
+}
+
+// Start listens to a container and starts it.
+func (e *Engine) Start(ctx context.Context, name string, out topology.Output) (topology.Process, error) {
+	// What listens outlives ctx, until Close; beginning to listen does not.
+	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, cancel)
+	timer := time.AfterFunc(callTimeout, cancel)
+	fail := func(op string, err error) (topology.Process, error) {
+		cancel()
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, wrap(op+" container "+name, err)
+	}
+	stream, err := e.client.ContainerAttach(streamContext(life), name, container.AttachOptions{Stream: true, Stdout: true, Stderr: true})
+	if err != nil {
+		return fail("attach to", err)
+	}
+	exits, errs := e.client.ContainerWait(life, name, container.WaitConditionNextExit)
+	select {
+	case err := <-errs:
+		stream.Close()
+		return fail("wait for", err)
+	default:
+	}
+	if err := e.client.ContainerStart(life, name, container.StartOptions{}); err != nil {
+		stream.Close()
+		return fail("start", err)
+	}
+	timer.Stop()
+	if !stop() {
+		stream.Close()
+		return fail("start", ctx.Err())
+	}
+	p := &process{engine: e, name: name, cancel: cancel, done: make(chan struct{})}
+	go p.run(life, stream, exits, errs, out)
+	return p, nil
+}
+
+// run copies output and waits for the exit; both must be there for Wait to return.
+func (p *process) run(ctx context.Context, stream types.HijackedResponse, exits <-chan container.WaitResponse, errs <-chan error, out topology.Output) {
+	defer close(p.done)
+	copied := make(chan error, 1)
+	var copying sync.WaitGroup
+	copying.Go(func() { copied <- demultiplex(stream.Reader, out) })
+	defer copying.Wait()
+	defer stream.Close()
+	op := "wait for container " + p.name
+	select {
+	case err := <-errs:
+		p.err = wrap(op, err)
+		return
+	case response := <-exits:
+		p.exit.Code = int(response.StatusCode)
+		if response.Error != nil && response.Error.Message != "" {
+			p.err = wrap(op, errors.New(response.Error.Message))
+			return
+		}
+	}
+	select {
+	case err := <-copied:
+		// The exit is known, so a broken stream costs output at most, and says so in no other way.
+		if err != nil && !errors.Is(err, net.ErrClosed) {
+			p.err = wrap("read the output of container "+p.name, err)
+		}
+	case <-time.After(drainTimeout):
+	case <-ctx.Done():
+	}
+	if p.exit.Code != 0 {
+		p.exit.OOM = p.engine.oomKilled(ctx, p.name, p.exit.Code)
+	}
+}
+
+// Wait waits for the exit and the last of the output.
+func (p *process) Wait(ctx context.Context) (topology.Exit, error) {
+	select {
+	case <-p.done:
+		return p.exit, p.err
+	case <-ctx.Done():
+		return topology.Exit{}, context.Cause(ctx)
+	}
+}
+
+// Close stops listening.
+func (p *process) Close() {
+	p.cancel()
+	<-p.done
+}
+
+// demultiplex hands the frames of a stream to out until its end.
+func demultiplex(r io.Reader, out topology.Output) error {
+	if out == nil {
+		out = func(topology.Stream, []byte) {}
+	}
+	_, err := stdcopy.StdCopy(sink{topology.Stdout, out}, sink{topology.Stderr, out}, r)
+	return err
+}
+
+type sink struct {
+	stream topology.Stream
+	out    topology.Output
+}
+
+func (s sink) Write(data []byte) (int, error) {
+	s.out(s.stream, data)
+	return len(data), nil
+}

@@ -1,0 +1,81 @@
+package topology
+
+import "context"
+
+// Engine is what an execution needs of a container engine, in the words of the
+// domain. topology/docker and topologytest.Fake implement it and pass the suite
+// of topologytest.TestEngine.
+//
+// The life of a container: CreateContainer makes it from an image that is
+// present, on a network and with volumes that exist; it runs nothing yet and can
+// be given files. Start runs it, once, and returns the Process that is its main
+// process. While that lives, Exec runs further processes in it and Signal
+// reaches the main process. When the main process has ended the container is
+// still there, to be looked at by Observe, until RemoveContainer, which also
+// ends whatever still runs. A network and a volume can be removed only when no
+// container uses them.
+//
+// Resources are called by the name that their creator chose; names are unique
+// on an engine. Every method may be called from several goroutines. Those with
+// a context return soon after it ends. Errors are of type *EngineError, so that
+// KindOf says what to do about them. An engine does only what it is told: which
+// operation follows from what is a Plan's matter.
+type Engine interface {
+	// Info describes the engine.
+	Info(ctx context.Context) (EngineInfo, error)
+	// Ping says whether the engine still answers. It costs next to nothing.
+	Ping(ctx context.Context) error
+	// Close frees the connection to the engine and leaves its resources alone.
+	Close() error
+
+	// Image describes an image that is present; KindNotFound when it is not.
+	Image(ctx context.Context, ref string) (Image, error)
+	// Pull fetches an image for platform ("" is the engine's own) from its registry.
+	// progress, called from one goroutine at a time, may be nil.
+	Pull(ctx context.Context, ref, platform string, progress func(PullProgress)) error
+
+	CreateNetwork(ctx context.Context, spec NetworkSpec) error
+	CreateVolume(ctx context.Context, spec VolumeSpec) error
+	CreateContainer(ctx context.Context, spec ContainerSpec) error
+	// OpenDir lets every user of a created container write to an absolute directory
+	// in it, which is made if need be.
+	OpenDir(ctx context.Context, container, dir string) error
+
+	// Start runs a created container. It is heard from its first byte on: output
+	// and exit are listened for before the process exists. out is called from one
+	// goroutine; while it blocks the container's own writes come to block too.
+	Start(ctx context.Context, container string, out Output) (Process, error)
+	// Exec runs a process in a started container and waits for its end. Ending ctx
+	// abandons the process but does not end it.
+	Exec(ctx context.Context, container string, spec ExecSpec, out Output) (Exit, error)
+	// Signal sends a signal ("SIGTERM") to a container's main process; KindNotFound
+	// or KindNotRunning when there is none.
+	Signal(ctx context.Context, container, signal string) error
+	// SignalAll sends a signal to every process of the container except its main
+	// process. shell is an interpreter of sh that the image has.
+	SignalAll(ctx context.Context, container, shell, signal string) error
+	// Usage is what a running container has consumed so far.
+	Usage(ctx context.Context, container string) (Usage, error)
+
+	// Observe lists the resources that match, running or not.
+	Observe(ctx context.Context, filter Filter) (Snapshot, error)
+	// NetworkInUse says whether a container is attached to a network.
+	NetworkInUse(ctx context.Context, network string) (bool, error)
+	// The removals answer KindNotFound for what is not there (any more), and KindBusy
+	// for what is in use or being removed already.
+	RemoveContainer(ctx context.Context, name string) error
+	RemoveNetwork(ctx context.Context, name string) error
+	RemoveVolume(ctx context.Context, name string) error
+}
+
+// Output receives what a process writes; the bytes are lent for the call.
+type Output func(stream Stream, data []byte)
+
+// Process is the main process of a started container.
+type Process interface {
+	// Wait returns how the process ended, after out has received all of its output.
+	// A second Wait returns the same.
+	Wait(ctx context.Context) (Exit, error)
+	// Close stops listening; the process goes on. It must be called once, in the end.
+	Close()
+}

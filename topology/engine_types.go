@@ -1,0 +1,90 @@
+package topology
+
+// EngineInfo is what an engine says of itself.
+type EngineInfo struct {
+	Info
+	// Init says that the engine can put a process of its own in front of a
+	// container's that passes signals on and reaps orphans.
+	Init bool
+	// Emulates lists further architectures (GOARCH words) whose programs run here.
+	Emulates []string
+}
+
+// Image is what an execution needs to know of an image.
+type Image struct {
+	ID       string // of its configuration: "sha256:…"
+	Digest   string // in the registry that it was pulled from; empty for a local image
+	OS, Arch string // GOOS and GOARCH words
+	Variant  string // of the architecture, "v7"; often empty
+	User     string
+	Env      []string
+	Shell    []string     // of CMD-SHELL healthchecks; nil is /bin/sh -c
+	Health   *Healthcheck // the image's own HEALTHCHECK
+}
+
+// PullProgress is a state of a pull. Bytes are those on the wire.
+type PullProgress struct {
+	Layers, LayersDone int
+	Bytes, TotalBytes  int64
+}
+
+// NetworkSpec is a network to create. Internal networks reach nothing outside.
+type NetworkSpec struct {
+	Name     string
+	Internal bool
+	Labels   map[string]string
+}
+
+// VolumeSpec is a volume to create.
+type VolumeSpec struct {
+	Name   string
+	Labels map[string]string
+}
+
+// ContainerSpec is a container to create. Nil Entrypoint and Command keep those of
+// the image, as do an empty WorkingDir and User.
+type ContainerSpec struct {
+	Name       string
+	Hostname   string
+	Image      string
+	Platform   string // "" is the engine's own
+	Entrypoint []string
+	Command    []string
+	Env        []string // KEY=VALUE, sorted
+	WorkingDir string
+	User       string
+	Network    string            // a network's name; "" is none at all
+	Aliases    []string          // host names on Network
+	Volumes    map[string]string // directory → volume
+	Tmpfs      map[string]string // directory → mount options
+	Resources  Resources
+	Init       bool // see EngineInfo.Init
+	OpenStdin  bool // standard input that nobody writes to and that never ends
+	Labels     map[string]string
+}
+
+// ExecSpec is a further process of a container. Environment, user and directory
+// are the container's own where they are not set here.
+type ExecSpec struct {
+	Argv []string
+	Env  []string
+	User string
+	// OOMShell, where set, is an interpreter of sh that the image has. A process that
+	// fails is then looked into with it for Exit.OOM.
+	OOMShell string
+}
+
+// Exit is how a process ended.
+type Exit struct {
+	Code int  // 128+N where signal N ended it
+	OOM  bool // a process of the container was killed for want of memory meanwhile
+}
+
+// Filter selects resources by their labels. Empty fields match everything, but
+// only resources that carry LabelHub ever match.
+type Filter struct {
+	Hub, Runner string
+	Job         string
+	Attempt     int // with Job
+	Epoch       int64
+}

@@ -1,0 +1,71 @@
+package topology
+
+import (
+	"fmt"
+	"strings"
+)
+
+// OpKind is what an operation asks of the engine.
+type OpKind string
+
+// The operations. Each is one call of Engine's, but for the awaits, which go on
+// until a service is in the state that another waits for.
+const (
+	OpPull            OpKind = "pull"
+	OpCreateNetwork   OpKind = "create network"
+	OpCreateVolume    OpKind = "create volume"
+	OpCreateContainer OpKind = "create container"
+	OpOpenDir         OpKind = "open directory"
+	OpStart           OpKind = "start"
+	OpAwaitHealthy    OpKind = "await healthy"
+	OpAwaitCompleted  OpKind = "await completed"
+	OpRemoveContainer OpKind = "remove container"
+	OpRemoveNetwork   OpKind = "remove network"
+	OpRemoveVolume    OpKind = "remove volume"
+)
+
+// Op is one operation of a plan.
+type Op struct {
+	Kind OpKind
+	// Target is the image's reference or the resource's name.
+	Target string
+	// Service is the service concerned; empty is the job container or neither.
+	Service string
+	// Cause says why, for people and for tests.
+	Cause string
+	// After lists the operations of the plan, by index, that must have succeeded.
+	After []int
+
+	Network   *NetworkSpec   // of OpCreateNetwork
+	Volume    *VolumeSpec    // of OpCreateVolume
+	Container *ContainerSpec // of OpCreateContainer
+	Dir       string         // of OpOpenDir
+	Health    *Healthcheck   // of OpAwaitHealthy; Test is an argv, durations and counts are set
+}
+
+// Plan is operations in an order that respects Op.After. It is data: what to do
+// is decided when it is made, and Execute decides nothing.
+type Plan []Op
+
+// add appends op and returns its index.
+func (p *Plan) add(op Op) int {
+	*p = append(*p, op)
+	return len(*p) - 1
+}
+
+// String is the plan's text, one operation a line, to compare and to log.
+func (p Plan) String() string {
+	var b strings.Builder
+	for i, op := range p {
+		fmt.Fprintf(&b, "%d %s %s", i+1, op.Kind, op.Target)
+		for j, after := range op.After {
+			sep := ","
+			if j == 0 {
+				sep = " after "
+			}
+			fmt.Fprintf(&b, "%s%d", sep, after+1)
+		}
+		fmt.Fprintf(&b, ": %s\n", op.Cause)
+	}
+	return b.String()
+}

@@ -1,0 +1,117 @@
+package topology
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// PlanPulls plans the pulls that spec needs where observed has been seen. A
+// failure says that no pull can help: the engine cannot run the platform, or an
+// image is absent and must not be pulled.
+func PlanPulls(spec *Spec, observed Observed) (Plan, *Failure) {
+	if spec.Platform != "" && !observed.Engine.runs(spec.Platform) {
+		return nil, &Failure{
+			Class: ClassCapabilityMissing,
+			Message: fmt.Sprintf("The job asks for images for %s, but this engine runs %s/%s.",
+				spec.Platform, observed.Engine.OS, observed.Engine.Arch),
+			Hint: "Leave platform out, or require the processor (requires: [" + archOf(spec.Platform) + "]) so that a suitable runner takes the job.",
+		}
+	}
+	var plan Plan
+	for _, ref := range spec.images() {
+		image, present := observed.Images[ref]
+		fits := present && (spec.Platform == "" || image.fits(spec.Platform))
+		switch {
+		case spec.Pull == PullAlways:
+			plan.add(Op{Kind: OpPull, Target: ref, Cause: "pull: always"})
+		case fits:
+		case spec.Pull == PullNever && present:
+			return nil, &Failure{
+				Class:   ClassImagePull,
+				Message: fmt.Sprintf("The image %s on this machine is for %s, not for %s, and pull: never forbids to fetch another.", ref, image.platform(), spec.Platform),
+			}
+		case spec.Pull == PullNever:
+			return nil, &Failure{
+				Class:   ClassImagePull,
+				Message: fmt.Sprintf("The image %s is not on this machine, and pull: never forbids to fetch it.", ref),
+				Hint:    "Pull or build it on the runner's machine, or let the job pull it (pull: missing).",
+			}
+		case present:
+			plan.add(Op{Kind: OpPull, Target: ref, Cause: "the one present is for " + image.platform()})
+		default:
+			plan.add(Op{Kind: OpPull, Target: ref, Cause: "not present"})
+		}
+	}
+	return plan, nil
+}
+
+// images returns the references that spec uses, sorted, each once.
+func (s *Spec) images() []string {
+	refs := []string{s.Image}
+	for _, svc := range s.Services {
+		refs = append(refs, svc.Image)
+	}
+	slices.Sort(refs)
+	return slices.Compact(refs)
+}
+
+// Images returns the image references that spec uses, sorted, each once.
+func (s *Spec) Images() []string { return s.images() }
+
+// runs says whether the engine runs programs for platform, os/arch[/variant].
+func (e EngineInfo) runs(platform string) bool {
+	os, _, _ := strings.Cut(platform, "/")
+	return os == e.OS && e.runsArch(archOf(platform))
+}
+
+func (e EngineInfo) runsArch(arch string) bool {
+	switch {
+	case arch == "" || arch == e.Arch || slices.Contains(e.Emulates, arch):
+		return true
+	case e.Arch == "amd64":
+		return arch == "386"
+	case e.Arch == "arm64":
+		return arch == "arm"
+	}
+	return false
+}
+
+func (i Image) platform() string {
+	p := i.OS + "/" + i.Arch
+	if i.Variant != "" {
+		p += "/" + i.Variant
+	}
+	return p
+}
+
+// fits says whether the image is for platform; a variant counts only where both name one.
+func (i Image) fits(platform string) bool {
+	parts := strings.SplitN(platform, "/", 3)
+	if len(parts) < 2 || parts[0] != i.OS || parts[1] != i.Arch {
+		return len(parts) < 2
+	}
+	return len(parts) < 3 || i.Variant == "" || parts[2] == i.Variant
+}
+
+func archOf(platform string) string {
+	parts := strings.SplitN(platform, "/", 3)
+	if len(parts) < 2 {
+		return ""
+	}
+	return parts[1]
+}
+
+// foreign is the failure of an image that the engine has no processor for: better
+// than the kernel's "exec format error".
+func (e EngineInfo) foreign(ref string, image Image) *Failure {
+	if image.OS == "" || (image.OS == e.OS && e.runsArch(image.Arch)) {
+		return nil
+	}
+	return &Failure{
+		Class:   ClassCapabilityMissing,
+		Message: fmt.Sprintf("The image %s is for %s, but this engine runs %s/%s.", ref, image.platform(), e.OS, e.Arch),
+		Hint: fmt.Sprintf("Use an image for %s/%s, or require the processor (requires: [%s]) so that a suitable runner takes the job.",
+			e.OS, e.Arch, image.Arch),
+	}
+}

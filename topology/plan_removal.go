@@ -1,0 +1,57 @@
+package topology
+
+import "slices"
+
+// PlanRemoval plans the end of everything in observed. Networks and volumes come
+// after the containers that use them.
+func PlanRemoval(observed Snapshot, cause string) Plan {
+	var plan Plan
+	networks := map[string][]int{}
+	volumes := map[string][]int{}
+	for _, c := range observed.Containers {
+		i := plan.add(Op{Kind: OpRemoveContainer, Target: c.Name, Cause: cause})
+		for _, n := range c.Networks {
+			networks[n] = append(networks[n], i)
+		}
+		for _, v := range c.Volumes {
+			volumes[v] = append(volumes[v], i)
+		}
+	}
+	for _, n := range observed.Networks {
+		plan.add(Op{Kind: OpRemoveNetwork, Target: n.Name, After: networks[n.Name], Cause: cause})
+	}
+	for _, v := range observed.Volumes {
+		plan.add(Op{Kind: OpRemoveVolume, Target: v.Name, After: volumes[v.Name], Cause: cause})
+	}
+	return plan
+}
+
+// Leftovers returns the part of observed that no one owns any more: what belongs
+// to this hub's runner, to none of the live attempts, is not a ready network in
+// keep, and is not used by a container that stays.
+func Leftovers(observed Snapshot, hub, runner string, live []Identity, keep []string) Snapshot {
+	var left Snapshot
+	ours := func(labels map[string]string) bool {
+		return labels[LabelHub] == hub && labels[LabelRunner] == runner && hub != "" && runner != "" &&
+			!slices.Contains(live, IdentityOf(labels))
+	}
+	used := slices.Clone(keep)
+	for _, c := range observed.Containers {
+		if ours(c.Labels) {
+			left.Containers = append(left.Containers, c)
+			continue
+		}
+		used = append(append(used, c.Networks...), c.Volumes...)
+	}
+	for _, n := range observed.Networks {
+		if ours(n.Labels) && !slices.Contains(used, n.Name) {
+			left.Networks = append(left.Networks, n)
+		}
+	}
+	for _, v := range observed.Volumes {
+		if ours(v.Labels) && !slices.Contains(used, v.Name) {
+			left.Volumes = append(left.Volumes, v)
+		}
+	}
+	return left
+}
