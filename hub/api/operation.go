@@ -98,11 +98,11 @@ func (o *Operation) Call(ctx context.Context, log *slog.Logger, p hub.Principal,
 		}
 	}()
 	if !o.Audience.Admits(p) {
-		return nil, "", Fault(ctx, log, o.refusal(p))
+		return nil, "", Report(ctx, log, o.refusal(p))
 	}
 	value, summary, err := o.call(ctx, p, args)
 	if err != nil {
-		return nil, "", Fault(ctx, log, err)
+		return nil, "", Report(ctx, log, err)
 	}
 	return value, summary, nil
 }

@@ -1,0 +1,73 @@
+package mcpserver
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/runnerhub/runnerhub/mcp"
+)
+
+// success is a result: its value for programs and one line for whoever sees text
+// alone. A client from before structured content gets the value as text too.
+func success(value any, summary string, structured bool) *mcpgo.CallToolResult {
+	r := &mcpgo.CallToolResult{
+		Content:           []mcpgo.Content{mcpgo.NewTextContent(summary)},
+		StructuredContent: value,
+	}
+	if !structured {
+		if raw, err := json.Marshal(value); err == nil {
+			r.Content = append(r.Content, mcpgo.NewTextContent(string(raw)))
+		}
+	}
+	return r
+}
+
+// firstStructured is the first revision with structured content; revisions are
+// dates, so they compare as text. It is also the first that names itself in a header.
+const firstStructured = "2025-06-18"
+
+func readsStructured(h http.Header) bool {
+	return h.Get(mcpgo.HeaderProtocolVersion) >= firstStructured
+}
+
+// failure is an error as a tool tells it. It has no structured content: at least
+// one SDK holds that against the output schema of a success and throws.
+func failure(e *mcp.Error) *mcpgo.CallToolResult {
+	meta := map[string]any{"code": e.Code, "message": e.Message, "retryable": e.Retryable}
+	if e.Hint != "" {
+		meta["hint"] = e.Hint
+	}
+	if e.RetryAfterMS > 0 {
+		meta["retry_after_ms"] = e.RetryAfterMS
+	}
+	if len(e.Details) > 0 {
+		meta["details"] = e.Details
+	}
+	r := &mcpgo.CallToolResult{
+		Content: []mcpgo.Content{mcpgo.NewTextContent(failureText(e))},
+		IsError: true,
+	}
+	r.Meta = &mcpgo.Meta{AdditionalFields: meta}
+	return r
+}
+
+// maxDetails is how much of an error's details its text repeats. Clients cut
+// error text near 11,000 characters.
+const maxDetails = 6000
+
+func failureText(e *mcp.Error) string {
+	var b strings.Builder
+	b.WriteString(string(e.Code) + ": " + e.Message)
+	if e.Hint != "" {
+		b.WriteString("\nHint: " + e.Hint)
+	}
+	if len(e.Details) > 0 {
+		if raw, err := json.Marshal(e.Details); err == nil && len(raw) <= maxDetails {
+			b.WriteString("\nDetails: " + string(raw))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,42 @@
+// Package mcpserver serves the operation table as MCP tools over streamable
+// HTTP, for clients of every protocol revision that mcp-go knows.
+//
+// It keeps no state: no sessions, no notifications, no server-initiated
+// requests. What spans calls is in arguments (job_id, cursor, lease). The
+// handler must stand behind hub/web's front door, which authenticates, limits
+// bodies and drops notifications/cancelled (see docs/adr).
+package mcpserver
+
+import (
+	"log/slog"
+	"net/http"
+
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/runnerhub/runnerhub/hub/api"
+	"github.com/runnerhub/runnerhub/mcp"
+)
+
+// New serves the operations that are tools. It panics when one of them cannot
+// be described, which is a mistake in the table.
+func New(ops []api.Operation, log *slog.Logger) http.Handler {
+	s := server.NewMCPServer("runnerhub", mcp.Version,
+		server.WithTitle("Runner Hub"),
+		server.WithInstructions(Instructions),
+		server.WithToolCapabilities(false),
+		server.WithToolFilter(filter(ops)),
+		server.WithLogger(slog.New(slog.DiscardHandler)), // hub/web logs requests
+	)
+	for i := range ops {
+		if !ops[i].HTTPOnly {
+			s.AddTool(Tool(&ops[i]), handler(&ops[i], log))
+		}
+	}
+	return server.NewStreamableHTTPServer(s,
+		server.WithStateLess(true),
+		server.WithDisableStreaming(true),
+		// hub/web checks the Host header, and knows the hub's own names.
+		server.WithDisableLocalhostProtection(true),
+		server.WithStreamableHTTPLogger(log),
+	)
+}

@@ -1,0 +1,72 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/runnerhub/runnerhub/hub/api"
+)
+
+// Tool describes an operation in MCP's terms. Both schemas are raw: mcp-go
+// empties the whole list when a tool has a raw and a structured one.
+func Tool(o *api.Operation) mcpgo.Tool {
+	return mcpgo.Tool{
+		Name:            o.Name,
+		Title:           o.Title,
+		Description:     o.Description,
+		RawInputSchema:  mustJSON(o.Name, o.Input),
+		RawOutputSchema: mustJSON(o.Name, o.Output),
+		Annotations: mcpgo.ToolAnnotation{
+			Title:           o.Title,
+			ReadOnlyHint:    &o.Hints.ReadOnly,
+			DestructiveHint: &o.Hints.Destructive,
+			IdempotentHint:  &o.Hints.Idempotent,
+			OpenWorldHint:   &o.Hints.OpenWorld,
+		},
+	}
+}
+
+func mustJSON(tool string, schema any) json.RawMessage {
+	raw, err := json.Marshal(schema)
+	if err != nil {
+		panic(fmt.Sprintf("mcpserver: schema of %s: %v", tool, err))
+	}
+	return raw
+}
+
+// handler calls an operation. It never returns a Go error: mcp-go would show it
+// to the client word for word.
+func handler(o *api.Operation, log *slog.Logger) server.ToolHandlerFunc {
+	return func(ctx context.Context, req mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
+		args := req.Params.RawArguments
+		value, summary, fault := o.Call(ctx, log, api.PrincipalFrom(ctx), args)
+		if fault != nil {
+			return failure(fault), nil
+		}
+		return success(value, summary, readsStructured(req.Header)), nil
+	}
+}
+
+// filter shows each principal the tools of its audience and no others; mcp-go
+// applies it to lists and calls alike.
+func filter(ops []api.Operation) server.ToolFilterFunc {
+	audience := map[string]api.Audience{}
+	for _, o := range ops {
+		audience[o.Name] = o.Audience
+	}
+	return func(ctx context.Context, tools []mcpgo.Tool) []mcpgo.Tool {
+		p := api.PrincipalFrom(ctx)
+		visible := make([]mcpgo.Tool, 0, len(tools))
+		for _, t := range tools {
+			if audience[t.Name].Admits(p) {
+				visible = append(visible, t)
+			}
+		}
+		return visible
+	}
+}
