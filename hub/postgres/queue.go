@@ -1,0 +1,92 @@
+package postgres
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/runnerhub/runnerhub/hub"
+)
+
+// ListQueued implements hub.JobStore. It locks nothing: Apply decides who gets a job.
+func (s *Store) ListQueued(ctx context.Context, k hub.QueueKey, after *hub.QueuePos, limit int) ([]hub.QueuedJob, error) {
+	from := hub.QueuePos{Rank: math.MinInt32}
+	if after != nil {
+		from = *after
+	}
+	return collect(ctx, s, "list a queue", scanQueued, selectQueued, string(k), from.Rank, from.ID, limit)
+}
+
+// CountAhead implements hub.JobStore.
+func (s *Store) CountAhead(ctx context.Context, k hub.QueueKey, at hub.QueuePos) (n int, err error) {
+	err = s.read(ctx, "count a queue", func(ctx context.Context) error {
+		return s.pool.QueryRow(ctx, countAhead, string(k), at.Rank, at.ID).Scan(&n)
+	})
+	return n, err
+}
+
+// QueueKeys implements hub.JobStore.
+func (s *Store) QueueKeys(ctx context.Context, before time.Time) ([]hub.QueueKey, error) {
+	return collect(ctx, s, "list queues", pgx.RowTo[hub.QueueKey], selectQueueKeys, before)
+}
+
+// ListLive implements hub.JobStore.
+func (s *Store) ListLive(ctx context.Context, afterID string, limit int) ([]hub.LiveJob, error) {
+	return collect(ctx, s, "list live jobs", func(row pgx.CollectableRow) (hub.LiveJob, error) {
+		var j jobRow
+		var p payloadRow
+		var revoked bool
+		err := row.Scan(append(append(j.dest(), p.dest()...), &revoked)...)
+		return hub.LiveJob{Job: j.take(), Payload: p.take(), Revoked: revoked}, err
+	}, selectLive, afterID, limit)
+}
+
+// LiveOfRunner implements hub.JobStore.
+func (s *Store) LiveOfRunner(ctx context.Context, runnerID string) ([]hub.Job, error) {
+	return collect(ctx, s, "list a runner's jobs", func(row pgx.CollectableRow) (hub.Job, error) {
+		var j jobRow
+		err := row.Scan(j.dest()...)
+		return j.take(), err
+	}, selectLiveOfRunner, runnerID)
+}
+
+// CountLive implements hub.JobStore.
+func (s *Store) CountLive(ctx context.Context, o hub.Owner) (live map[string]int, err error) {
+	err = s.read(ctx, "count live jobs", func(ctx context.Context) error {
+		rows, err := s.pool.Query(ctx, countLive, string(o))
+		if err != nil {
+			return err
+		}
+		live = map[string]int{}
+		var runner string
+		var n int
+		_, err = pgx.ForEachRow(rows, []any{&runner, &n}, func() error {
+			live[runner] = n
+			return nil
+		})
+		return err
+	})
+	return live, err
+}
+
+func scanQueued(row pgx.CollectableRow) (hub.QueuedJob, error) {
+	var j jobRow
+	var p payloadRow
+	err := row.Scan(append(j.dest(), p.dest()...)...)
+	return hub.QueuedJob{Job: j.take(), Payload: p.take()}, err
+}
+
+// collect runs a query that changes nothing and gathers its rows.
+func collect[T any](ctx context.Context, s *Store, doing string, scan pgx.RowToFunc[T], sql string, args ...any) (list []T, err error) {
+	err = s.read(ctx, doing, func(ctx context.Context) error {
+		rows, err := s.pool.Query(ctx, sql, args...)
+		if err != nil {
+			return err
+		}
+		list, err = pgx.CollectRows(rows, scan)
+		return err
+	})
+	return list, err
+}

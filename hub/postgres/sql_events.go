@@ -1,0 +1,30 @@
+package postgres
+
+const (
+	eventColumns = `at, actor, on_behalf_of, action, address, owner, workspace_id, job_id, attempt, runner_id, detail`
+
+	// insertEvent is the part of a statement that writes its event, once for each row of "done", from the
+	// parameters 1 to 11.
+	insertEvent = `
+		INSERT INTO events (` + eventColumns + `)
+		SELECT $1::timestamptz, $2::text, $3::text, $4::text, $5::text, $6::text,
+			$7::text, $8::text, $9::int, $10::text, $11::jsonb
+		FROM done`
+
+	selectEvents = `SELECT id, ` + eventColumns + ` FROM events WHERE job_id = $1 AND job_id <> '' ORDER BY id`
+
+	selectClock  = `SELECT clock_timestamp()`
+	selectHubID  = `SELECT value FROM meta WHERE key = 'hub_id'`
+	selectNotify = `SELECT pg_notify($1, payload) FROM unnest($2::text[]) payload`
+
+	// lockKey holds everybody else who takes the same key until the transaction has ended. Keys that share
+	// a hash wait for each other for nothing. The class keeps kinds of keys apart.
+	lockKey = `SELECT pg_advisory_xact_lock($1, hashtext($2))`
+)
+
+// The classes of lockKey.
+const (
+	lockQueue     = 1 // enqueueing under a cap, by queue key
+	lockOwner     = 2 // leasing under a cap, by owner
+	lockBootstrap = 3
+)

@@ -1,0 +1,56 @@
+package postgres
+
+const (
+	// selectQueued pages a queue by the claim index. The planner keeps the order of the inner query, since
+	// the join looks up one payload at a time.
+	selectQueued = `
+	SELECT ` + jobColumns + `, ` + payloadColumns + `
+	FROM (
+		SELECT * FROM jobs WHERE queue_key = $1 AND state = 'queued' AND (rank, id) > ($2::int, $3::text)
+		ORDER BY rank, id LIMIT $4
+	) j JOIN job_payloads p ON p.job_id = j.id
+	ORDER BY j.rank, j.id`
+
+	countAhead = `
+	SELECT count(*) FROM jobs WHERE queue_key = $1 AND state = 'queued' AND (rank, id) < ($2::int, $3::text)`
+
+	// selectQueueKeys hops from queue to queue through the claim index, and so costs by queues and not by
+	// jobs: the first job of most queues is old enough to answer.
+	selectQueueKeys = `
+	WITH RECURSIVE hop AS (
+		(SELECT queue_key FROM jobs WHERE state = 'queued' ORDER BY queue_key LIMIT 1)
+		UNION ALL
+		SELECT (SELECT j.queue_key FROM jobs j WHERE j.state = 'queued' AND j.queue_key > h.queue_key
+			ORDER BY j.queue_key LIMIT 1)
+		FROM hop h WHERE h.queue_key IS NOT NULL
+	)
+	SELECT h.queue_key FROM hop h WHERE h.queue_key IS NOT NULL AND (
+		SELECT true FROM jobs j WHERE j.queue_key = h.queue_key AND j.state = 'queued' AND j.queued_at < $1 LIMIT 1)
+	ORDER BY h.queue_key`
+
+	selectLive = `
+	SELECT ` + jobColumns + `, ` + payloadColumns + `, r.revoked_at IS NOT NULL
+	FROM (
+		SELECT * FROM jobs WHERE state IN ('leased', 'running') AND id > $1 ORDER BY id LIMIT $2
+	) j JOIN job_payloads p ON p.job_id = j.id LEFT JOIN runners r ON r.id = j.lease_runner_id
+	ORDER BY j.id`
+
+	selectLiveOfRunner = `
+	SELECT ` + jobColumns + ` FROM jobs j
+	WHERE j.lease_runner_id = $1 AND j.state IN ('leased', 'running') ORDER BY j.id`
+
+	countLive = `
+	SELECT lease_runner_id, count(*) FROM jobs
+	WHERE owner = $1 AND state IN ('leased', 'running') GROUP BY lease_runner_id`
+)
+
+// selectJobs takes more conditions at its verb.
+const selectJobs = `
+	SELECT ` + jobColumns + `, ` + payloadColumns + `
+	FROM (
+		SELECT o.* FROM (SELECT DISTINCT unnest($1::text[]) AS owner) w
+		CROSS JOIN LATERAL (
+			SELECT j.* FROM jobs j WHERE j.owner = w.owner%s ORDER BY j.id DESC LIMIT $2
+		) o ORDER BY o.id DESC LIMIT $2
+	) j JOIN job_payloads p ON p.job_id = j.id
+	ORDER BY j.id DESC`
