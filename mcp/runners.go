@@ -97,3 +97,8 @@ type WorkspaceRole struct {
 	Slug string `json:"slug"`
 	Role string `json:"role"`
 }
+
+// UnpairRunnerResult is the runner after it ended its own pairing.
+type UnpairRunnerResult struct {
+	Runner Runner `json:"runner"`
+}

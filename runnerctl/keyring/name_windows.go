@@ -1,0 +1,3 @@
+package keyring
+
+const systemName = "the Credential Manager"
