@@ -12,6 +12,7 @@ import (
 // A missing row is an *Error with code NotFound. A guarded write that finds
 // another state is ErrConflict and changes nothing. A store that cannot be
 // reached answers an *Error with code Unavailable. All times are UTC with microseconds.
+// Text is UTF-8 without NUL, for which callers answer. An empty list or digest may come back as nil.
 type Store interface {
 	JobStore
 	LogStore
@@ -46,7 +47,7 @@ type EnqueueParams struct {
 	// repeat from another job with the same key (Conflict).
 	IdempotencyKey string
 	Fingerprint    []byte
-	MaxQueued      int // QueueFull when the queue has as many; exact also under concurrency
+	MaxQueued      int // above zero: QueueFull when the queue has as many; exact also under concurrency
 	Event          Event
 }
 
@@ -92,10 +93,11 @@ type JobFilter struct {
 
 // JobStore keeps jobs, attempts, results and events.
 type JobStore interface {
-	// Enqueue stores a job; existing says that its idempotency key had stored one before, which is returned.
+	// Enqueue stores a job; existing says that its idempotency key had stored one before, which is returned
+	// as it is now, full queue or not. Conflict: the id is taken, or the key by another request.
 	Enqueue(ctx context.Context, p EnqueueParams) (job Job, existing bool, err error)
 	// Apply writes one decision, its attempt and its event in one transaction, guarded by
-	// id, state, epoch and revision: ErrConflict when the row is another one by now.
+	// id, state, epoch and revision: ErrConflict when the row is another one by now, or missing.
 	Apply(ctx context.Context, c Change) error
 	GetJob(ctx context.Context, id string) (Job, error)
 	GetPayload(ctx context.Context, jobID string) (JobPayload, error)
@@ -129,7 +131,8 @@ type LogChunk struct {
 type LogStore interface {
 	// AttemptByLog finds an attempt by the digest of its log's capability.
 	AttemptByLog(ctx context.Context, digest []byte) (Attempt, error)
-	// AppendLog adds a chunk at the log's end and grows Attempt.LogSize; ErrConflict when the log ends elsewhere.
+	// AppendLog adds a chunk at the log's end and grows Attempt.LogSize; ErrConflict when the log ends elsewhere,
+	// InvalidArgument for an empty chunk. How late is too late is not for the store to say.
 	AppendLog(ctx context.Context, jobID string, attempt int, c LogChunk) error
 	// LogChunks lists chunks that end after from, in order; at most limit. Dropped chunks leave a gap.
 	LogChunks(ctx context.Context, jobID string, attempt int, from int64, limit int) ([]LogChunk, error)
@@ -144,20 +147,20 @@ type RunnerStore interface {
 	GetRunner(ctx context.Context, id string) (Runner, error)
 	// RunnerByToken finds a runner by its token's digest, revoked ones too.
 	RunnerByToken(ctx context.Context, digest []byte) (Runner, error)
-	// ListRunners pages an owner's runners by id.
+	// ListRunners pages an owner's runners by id; revoked adds the revoked ones.
 	ListRunners(ctx context.Context, o Owner, revoked bool, afterID string, limit int) ([]Runner, error)
 	// RunnersByLabel finds runners that are not revoked by label, of several owners.
 	RunnersByLabel(ctx context.Context, owners []Owner, label string) ([]Runner, error)
 	// RevokeRunner revokes; a runner that is revoked already stays as it is.
 	RevokeRunner(ctx context.Context, id string, at time.Time, e Event) (Runner, error)
-	// SavePresence writes the presence of several runners.
+	// SavePresence writes the presence of several runners, but over none that was seen later. It skips runners that there are not.
 	SavePresence(ctx context.Context, p map[string]Presence) error
 }
 
 // AccountStore keeps users, workspaces, members and API keys.
 type AccountStore interface {
 	// Bootstrap creates the first admin, workspace and key when the store has no user; created tells.
-	// Of several hubs that start at once exactly one creates.
+	// Of several hubs that start at once exactly one creates. The user is an admin of the workspace.
 	Bootstrap(ctx context.Context, u User, w Workspace, k APIKey, e Event) (created bool, err error)
 	CreateUser(ctx context.Context, u User, e Event) error           // Conflict: the login is taken
 	CreateWorkspace(ctx context.Context, w Workspace, e Event) error // Conflict: the slug is taken
@@ -176,13 +179,13 @@ type AccountStore interface {
 
 // PairingStore keeps pairing requests.
 type PairingStore interface {
-	CreatePairing(ctx context.Context, p Pairing, e Event) error
+	CreatePairing(ctx context.Context, p Pairing, e Event) error // Conflict: the code or token is taken
 	GetPairing(ctx context.Context, id string) (Pairing, error)
 	PairingByCode(ctx context.Context, digest []byte) (Pairing, error)
 	PairingByToken(ctx context.Context, digest []byte) (Pairing, error)
 	// DecidePairing writes p, guarded by its state still being pending.
 	DecidePairing(ctx context.Context, p Pairing, e Event) error
-	// RedeemPairing writes p (redeemed), guarded by its state still being approved, and the runner, at once.
+	// RedeemPairing writes p (redeemed), guarded by its state still being approved, and the runner with its presence, at once.
 	// Conflict when the owner has a runner with that label.
 	RedeemPairing(ctx context.Context, p Pairing, r Runner, e Event) error
 	// DeletePairings forgets requests that expired before a time.

@@ -1,0 +1,157 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/runnerhub/runnerhub/hub"
+)
+
+func runnerTests() []test {
+	return []test{
+		{name: "a runner comes back as it was paired", run: runnerRoundTrip},
+		{name: "no such runner", run: runnerMissing},
+		{name: "revoked once, and for ever", run: runnerRevoke},
+		{name: "an owner's, in pages", run: runnerList},
+		{name: "by label, of several owners", run: runnerByLabel},
+		{name: "a label is taken until its runner is revoked", run: runnerLabel},
+	}
+}
+
+func (w *world) runnerNow(id string) hub.Runner {
+	w.Helper()
+	r, err := w.s.GetRunner(w.ctx, id)
+	w.must(err)
+	return r
+}
+
+// paired is a runner of the world's owner.
+func (w *world) paired(edits ...func(*hub.Runner)) hub.Runner {
+	w.Helper()
+	r := w.runner()
+	for _, f := range edits {
+		f(&r)
+	}
+	AddRunner(w, w.s, r)
+	return r
+}
+
+func runnerRoundTrip(w *world) {
+	r := w.paired(func(r *hub.Runner) {
+		r.Label, r.Labels = "größe 漢字", []string{"gpu-big", `a"b`, "c,d"}
+		r.Hostname, r.PairedBy, r.PairedAt = "höst", "usr_1", at(time.Microsecond)
+		r.Presence = hub.Presence{OS: "linux", Arch: "arm64", Version: "1.2.3"} // known before its first poll
+	})
+	w.equal(w.runnerNow(r.ID), r)
+	got, err := w.s.RunnerByToken(w.ctx, r.TokenDigest)
+	w.must(err)
+	w.equal(got, r)
+	plain := w.paired()
+	w.equal(w.runnerNow(plain.ID), plain)
+}
+
+func runnerMissing(w *world) {
+	_, err := w.s.GetRunner(w.ctx, "rnr-missing")
+	w.wantCode(err, hub.NotFound)
+	_, err = w.s.RunnerByToken(w.ctx, NewDigest())
+	w.wantCode(err, hub.NotFound)
+	_, err = w.s.RunnerByToken(w.ctx, nil)
+	w.wantCode(err, hub.NotFound)
+	_, err = w.s.RevokeRunner(w.ctx, "rnr-missing", at(0), NewEvent(hub.ActRunnerRevoked))
+	w.wantCode(err, hub.NotFound)
+}
+
+func runnerRevoke(w *world) {
+	r := w.paired()
+	job := NewID("job_") // events are listed by job
+	e := NewEvent(hub.ActRunnerRevoked)
+	e.JobID, e.RunnerID = job, r.ID
+	got, err := w.s.RevokeRunner(w.ctx, r.ID, at(time.Minute), e)
+	w.must(err)
+	r.RevokedAt = at(time.Minute)
+	w.equal(got, r)
+	w.equal(w.runnerNow(r.ID), r)
+	got, err = w.s.RevokeRunner(w.ctx, r.ID, at(time.Hour), e)
+	w.must(err)
+	w.equal(got, r) // stays as it is
+	w.equal(len(w.events(job)), 1)
+	got, err = w.s.RunnerByToken(w.ctx, r.TokenDigest)
+	w.must(err)
+	w.equal(got, r)
+}
+
+func runnerList(w *world) {
+	var valid, all []hub.Runner
+	for i := range 5 {
+		r := w.paired()
+		if i == 1 || i == 4 {
+			_, err := w.s.RevokeRunner(w.ctx, r.ID, at(time.Minute), NewEvent(hub.ActRunnerRevoked))
+			w.must(err)
+			r.RevokedAt = at(time.Minute)
+		} else {
+			valid = append(valid, r)
+		}
+		all = append(all, r)
+	}
+	AddRunner(w, w.s, NewRunner(hub.UserOwner(NewID("usr_"))))
+	pages := func(revoked bool, page int) []hub.Runner {
+		var out []hub.Runner
+		after := ""
+		for {
+			got, err := w.s.ListRunners(w.ctx, w.owner, revoked, after, page)
+			w.must(err)
+			out = append(out, got...)
+			if len(got) < page {
+				return out
+			}
+			after = got[len(got)-1].ID
+		}
+	}
+	for page := 1; page <= 6; page++ {
+		w.equal(pages(false, page), valid)
+		w.equal(pages(true, page), all)
+	}
+}
+
+func runnerByLabel(w *world) {
+	named := func(r *hub.Runner) { r.Label = "builder" }
+	mine := w.paired(named)
+	theirs := NewRunner(hub.WorkspaceOwner(NewID("wsp_")))
+	named(&theirs)
+	AddRunner(w, w.s, theirs)
+	find := func(label string, owners ...hub.Owner) []string {
+		got, err := w.s.RunnersByLabel(w.ctx, owners, label)
+		w.must(err)
+		var ids []string
+		for _, r := range got {
+			ids = append(ids, r.ID)
+		}
+		return ids
+	}
+	w.equal(find("builder", w.owner), []string{mine.ID})
+	w.equal(find("builder", w.owner, theirs.Owner), []string{mine.ID, theirs.ID}) // by id
+	w.equal(find("Builder", w.owner), []string{})
+	w.equal(find("builder", "user:nobody"), []string{})
+	w.equal(find("builder"), []string{})
+	_, err := w.s.RevokeRunner(w.ctx, mine.ID, at(time.Minute), NewEvent(hub.ActRunnerRevoked))
+	w.must(err)
+	w.equal(find("builder", w.owner, theirs.Owner), []string{theirs.ID})
+}
+
+func runnerLabel(w *world) {
+	first := w.paired()
+	again := w.runner()
+	again.Label = first.Label
+	p := w.approved(again)
+	err := w.s.RedeemPairing(w.ctx, redeemed(p, again), again, NewEvent(hub.ActRunnerPaired))
+	w.wantCode(err, hub.Conflict)
+	_, err = w.s.GetRunner(w.ctx, again.ID)
+	w.wantCode(err, hub.NotFound)
+	got, err := w.s.GetPairing(w.ctx, p.ID)
+	w.must(err)
+	w.equal(got, p) // still to be redeemed, with another label
+
+	_, err = w.s.RevokeRunner(w.ctx, first.ID, at(time.Minute), NewEvent(hub.ActRunnerRevoked))
+	w.must(err)
+	w.must(w.s.RedeemPairing(w.ctx, redeemed(p, again), again, NewEvent(hub.ActRunnerPaired)))
+	w.equal(w.runnerNow(again.ID), again)
+}
