@@ -174,18 +174,18 @@ func releaseJob(s Services) Operation {
 	}, func(mcp.ReleaseJobResult) string { return "Released." })
 }
 
-func unpair(s Services) Operation {
+func unpairRunner(s Services) Operation {
 	return define(Operation{
-		Name: "unpair", Title: "Unpair this machine", Audience: Runner, HTTPOnly: true,
-		Description: "End the calling runner's own pairing. Its token is dead from here on and what it runs is lost.",
+		Name: mcp.ToolUnpairRunner, Title: "Unpair this machine", Audience: Runner,
+		Description: "End the calling runner's own pairing. Its token is dead from here on, and what it runs is lost or runs elsewhere: drain first.",
 		Hints:       Hints{Destructive: true},
 		Route:       Route{Method: http.MethodDelete, Path: "/runners/self"},
-	}, func(ctx context.Context, p hub.Principal, _ none) (mcp.RevokeRunnerResult, error) {
+	}, func(ctx context.Context, p hub.Principal, _ none) (mcp.UnpairRunnerResult, error) {
 		r, err := s.Roster.Unpair(ctx, p)
 		if err != nil {
-			return mcp.RevokeRunnerResult{}, err
+			return mcp.UnpairRunnerResult{}, err
 		}
 		s.Jobs.RunnerRevoked(ctx, r)
-		return mcp.RevokeRunnerResult{Runner: runnerView(r, "", hub.RunnerRevoked, 0)}, nil
-	}, revokedLine)
+		return mcp.UnpairRunnerResult{Runner: runnerView(r, "", hub.RunnerRevoked, 0)}, nil
+	}, func(out mcp.UnpairRunnerResult) string { return unpairedLine(out.Runner) })
 }

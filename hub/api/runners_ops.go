@@ -165,6 +165,6 @@ func revoke(ctx context.Context, s Services, p hub.Principal, workspace, idOrLab
 	return mcp.RevokeRunnerResult{Runner: runnerView(got.Runner, got.Workspace, hub.RunnerRevoked, 0)}, nil
 }
 
-func revokedLine(out mcp.RevokeRunnerResult) string {
-	return fmt.Sprintf("%s (%s) is unpaired.", out.Runner.Label, out.Runner.ID)
-}
+func revokedLine(out mcp.RevokeRunnerResult) string { return unpairedLine(out.Runner) }
+
+func unpairedLine(r mcp.Runner) string { return fmt.Sprintf("%s (%s) is unpaired.", r.Label, r.ID) }

@@ -60,7 +60,7 @@ type Services struct {
 // Operations is the table.
 func Operations(s Services) []Operation {
 	return []Operation{
-		leaseJob(s), heartbeatJob(s), submitJobResult(s), failJob(s), releaseJob(s), unpair(s),
+		leaseJob(s), heartbeatJob(s), submitJobResult(s), failJob(s), releaseJob(s), unpairRunner(s),
 		submitJob(s), checkJob(s), waitJob(s), getJob(s), listJobs(s), cancelJob(s), retryJob(s), explainJob(s),
 		readJobLog(s),
 		listRunners(s), pairRunner(s), revokeRunner(s),

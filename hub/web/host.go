@@ -21,7 +21,7 @@ func checkHost(names []string, next http.Handler) http.Handler {
 		host := canonicalHost(r.Host)
 		if _, err := netip.ParseAddr(host); err != nil && !known[host] {
 			refuse(w, r, fault(mcp.CodePermissionDenied, "this hub does not serve the host "+cut(host, 100),
-				"use its own name, or start it with `--allowed-host NAME`"))
+				"use its own name, or start it with `--allow-host NAME`"))
 			return
 		}
 		next.ServeHTTP(w, r)

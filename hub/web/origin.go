@@ -20,7 +20,7 @@ func checkOrigin(allowed []string, next http.Handler) http.Handler {
 		for _, origin := range r.Header.Values("Origin") {
 			if !sameOrigin(origin, r.Host) && !slices.Contains(allowed, strings.ToLower(origin)) {
 				refuse(w, r, fault(mcp.CodePermissionDenied, "requests from the site "+cut(origin, 100)+" are not allowed",
-					"call from a program, or start the hub with `--allowed-origin ORIGIN`"))
+					"call from a program, or start the hub with `--allow-origin ORIGIN`"))
 				return
 			}
 		}
