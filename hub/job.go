@@ -126,6 +126,15 @@ const (
 	ClassInternal          Class = "internal"
 )
 
+// Known says whether the class is one of the above.
+func (c Class) Known() bool {
+	switch c {
+	case ClassScript, ClassOOM, ClassTimeout, ClassSpecInvalid, ClassCapabilityMissing, ClassNoRunner, ClassPolicyDenied, ClassCanceled:
+		return true
+	}
+	return c.Infrastructure()
+}
+
 // Infrastructure says whether a failure of this class is the machine's fault and
 // not the job's, so that it is retried unless the spec says otherwise.
 func (c Class) Infrastructure() bool {

@@ -211,12 +211,14 @@ func Reject(j Job, f Failure, now time.Time) (Decision, error) {
 // Expire looks at a live job's clocks: Unchanged, or lost, canceled or timed out
 // by whichever ran out first. gone says that the runner was unpaired, which loses the attempt at once.
 func Expire(j Job, p JobPayload, gone bool, now time.Time) Decision {
+	atDeadline := !now.Before(j.DeadlineAt) && !j.LeaseExpiresAt.Before(j.DeadlineAt)
 	switch {
 	case !j.State.Live() || (!gone && now.Before(j.LeaseExpiresAt)):
 		return Decision{Job: j, Unchanged: true}
 	case !j.CancelRequestedAt.IsZero():
-		return settle(j, AttemptEnd{State: AttemptCanceled, At: now}, JobCanceled, canceled(j.CancelReason), now)
-	case !j.LeaseExpiresAt.Before(j.DeadlineAt):
+		f := canceled(j.CancelReason)
+		return settle(j, AttemptEnd{State: AttemptCanceled, At: now, Failure: f}, JobCanceled, f, now)
+	case j.State == JobRunning && atDeadline:
 		f := &Failure{
 			Class: ClassTimeout, Message: "the attempt's deadline passed and its runner had not reported",
 			Hint: "raise `timeout` in the spec, or look at the log for what took so long",

@@ -128,6 +128,9 @@ func NoRunnerSince(j Job, requires, labels []string, runners []Runner, started, 
 		if ok, _ := Fit(r, requires, labels); !ok || !r.Serves(j.QueueKey()) {
 			continue
 		}
+		if !r.Presence.SeenAt.IsZero() && r.Presence.Protocol < p.MinProtocol { // it polls, and gets nothing
+			continue
+		}
 		if !r.Presence.SeenAt.IsZero() && now.Sub(r.Presence.SeenAt) <= p.StaleAfter {
 			return time.Time{}
 		}

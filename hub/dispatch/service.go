@@ -53,8 +53,10 @@ type Service struct {
 	notify   *notifier
 	looks    *looks
 	requests *requests
+	payloads *payloads
 
 	hubID    atomic.Pointer[string]
+	started  atomic.Pointer[time.Time] // since when this hub has heard polls
 	draining chan struct{}
 	drain    sync.Once
 }
@@ -71,14 +73,23 @@ func New(c Config) *Service {
 	if c.LogScan == 0 {
 		c.LogScan = 16 << 20
 	}
-	return &Service{
+	s := &Service{
 		store: c.Store, bucket: c.Bucket, policy: c.Policy, log: c.Logger,
 		clock: newClock(c.Clock), logWait: c.LogWait, logScan: c.LogScan,
 		waiters: newWaiters(), watch: newWatchers(), presence: newPresence(c.Policy),
-		notify: newNotifier(), looks: newLooks(), requests: newRequests(),
+		notify: newNotifier(), looks: newLooks(), requests: newRequests(), payloads: newPayloads(),
 		draining: make(chan struct{}),
 	}
+	s.start()
+	return s
 }
+
+func (s *Service) start() {
+	now := s.clock.now()
+	s.started.Store(&now)
+}
+
+func (s *Service) startedAt() time.Time { return *s.started.Load() }
 
 // Drain answers held calls with Draining at once, and later calls that would
 // be held; everything else goes on, so that runners can still report.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/runnerhub/runnerhub/hub"
+	"github.com/runnerhub/runnerhub/topology"
 )
 
 // Targets that are no runner.
@@ -58,14 +59,7 @@ type CheckResult struct {
 }
 
 // SpecProblem is one fault of a job spec; errors carry a list of them as details "problems".
-type SpecProblem struct {
-	Field   string `json:"field,omitempty"`
-	Line    int    `json:"line,omitempty"`
-	Column  int    `json:"column,omitempty"`
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Hint    string `json:"hint,omitempty"`
-}
+type SpecProblem = topology.Problem
 
 // RunnerReason is why one runner could or could not take a job.
 type RunnerReason struct {

@@ -24,6 +24,7 @@ type Entry struct {
 	Record
 	Start, End int64
 	OK         bool // false: the line was no record
+	Whole      bool // its line feed was seen, so nothing of it is still to come
 }
 
 // Restart drops what is unfinished and goes on at another offset. inside says that
@@ -84,23 +85,23 @@ func (p *Parser) Flush(yield func(Entry) bool) bool {
 
 // give hands out a line, or a piece of one (lf 0).
 func (p *Parser) give(line []byte, lf int64, yield func(Entry) bool) bool {
-	e := Entry{Start: p.start, End: p.start + int64(len(line)) + lf}
+	e := Entry{Start: p.start, End: p.start + int64(len(line)) + lf, Whole: lf == 1}
 	p.start = e.End
 	p.buf = p.buf[:0]
 	// A line that was not seen whole is passed over, unless it is too long to be
 	// the rest of a record.
 	seen := !p.inside || p.garbage || len(line) >= maxLine
-	if !p.garbage && (lf == 1 || seen) {
+	if !p.garbage && (e.Whole || seen) {
 		e.Record, e.OK = ParseLine(line)
 	}
-	if lf == 0 && e.OK {
+	if !e.Whole && e.OK {
 		e.Partial = true // its line feed was not seen, so there may be more of it
 	}
 	if !e.OK {
 		if !seen {
 			return true
 		}
-		e.Record = Record{Stream: System, Partial: lf == 0, Payload: line}
+		e.Record = Record{Stream: System, Partial: !e.Whole, Payload: line}
 	}
 	return yield(e)
 }

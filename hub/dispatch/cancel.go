@@ -1,0 +1,78 @@
+package dispatch
+
+import (
+	"context"
+
+	"github.com/runnerhub/runnerhub/hub"
+)
+
+// maxReason is the most bytes of a reason that a caller gives.
+const maxReason = 200
+
+// Cancel ends a queued job, or asks the runner of a live one to stop it. Twice
+// changes nothing. AlreadySettled when the job has ended otherwise.
+func (s *Service) Cancel(ctx context.Context, p hub.Principal, jobID, reason string) (JobView, error) {
+	if len(reason) > maxReason {
+		return JobView{}, hub.Errorf(hub.InvalidArgument, "the reason has %d bytes and may have %d", len(reason), maxReason)
+	}
+	if _, _, err := s.job(ctx, p, jobID); err != nil {
+		return JobView{}, err
+	}
+	_, err := s.decide(ctx, jobID, p, func(j hub.Job, pl hub.JobPayload) (hub.Decision, error) {
+		return hub.Cancel(j, pl, bound(reason, maxReason), s.clock.now(), s.policy)
+	})
+	if err != nil {
+		return JobView{}, err
+	}
+	return s.view(ctx, jobID)
+}
+
+// Retry submits an ended job's spec again, as a new job linked to it, to the
+// same target and for the same workspace. Conflict while the job has not ended.
+func (s *Service) Retry(ctx context.Context, p hub.Principal, r RetryRequest) (SubmitResult, error) {
+	j, c, err := s.job(ctx, p, r.JobID)
+	if err != nil {
+		return SubmitResult{}, err
+	}
+	if err := checkSubmit(JobRequest{}, r.IdempotencyKey); err != nil {
+		return SubmitResult{}, err
+	}
+	if !j.State.Ended() {
+		return SubmitResult{}, hub.Errorf(hub.Conflict, "the job is %s and has not ended", j.State).
+			WithHint("wait for it with wait_job, or cancel it with cancel_job")
+	}
+	to, err := s.placeAgain(ctx, c, j)
+	if err != nil {
+		return SubmitResult{}, err
+	}
+	payload, err := s.store.GetPayload(ctx, j.ID)
+	if err != nil {
+		return SubmitResult{}, err
+	}
+	payload.RetryOf = j.ID
+	job, existing, err := s.enqueue(ctx, c, to, plan{payload, j.MaxAttempts}, j.Priority, r.IdempotencyKey)
+	if err != nil {
+		return SubmitResult{}, err
+	}
+	v, err := s.view(ctx, job.ID)
+	return SubmitResult{Job: v, Existing: existing}, err
+}
+
+// placeAgain is where a job went, if the caller may still send one there.
+func (s *Service) placeAgain(ctx context.Context, c caller, j hub.Job) (place, error) {
+	to := place{owner: j.Owner, runnerID: j.RunnerID}
+	for _, m := range c.members {
+		if m.Workspace.ID == j.WorkspaceID {
+			to.tenant = m.Workspace
+		}
+	}
+	if to.tenant.ID == "" {
+		return to, hub.Errorf(hub.PermissionDenied, "you are no member of the job's workspace any more").
+			WithHint("submit its spec with submit_job instead")
+	}
+	if to.runnerID == "" {
+		return to, nil
+	}
+	_, err := s.target(ctx, c, to.runnerID, "")
+	return to, err
+}

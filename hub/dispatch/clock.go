@@ -1,0 +1,60 @@
+package dispatch
+
+import (
+	"sync"
+	"time"
+)
+
+// clock tells the time that leases live by and remembers since when the store
+// has been in reach.
+type clock struct {
+	fixed func() time.Time
+
+	mu     sync.Mutex
+	offset time.Duration // of the store's clock, ahead of the local one
+	reach  time.Time     // local; zero: out of reach
+}
+
+func newClock(fixed func() time.Time) *clock {
+	return &clock{fixed: fixed, reach: time.Now()}
+}
+
+func (c *clock) now() time.Time {
+	t := time.Now()
+	if c.fixed != nil {
+		t = c.fixed()
+	} else {
+		c.mu.Lock()
+		t = t.Add(c.offset)
+		c.mu.Unlock()
+	}
+	// What the store keeps: reading a time back must give the same one.
+	return t.UTC().Round(0).Truncate(time.Microsecond)
+}
+
+// seen takes the store's time, asked for between two local times.
+func (c *clock) seen(store, before, after time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.offset = store.Sub(before.Add(after.Sub(before) / 2))
+	if c.reach.IsZero() {
+		c.reach = after
+	}
+}
+
+// lostReach notes that the store did not answer.
+func (c *clock) lostReach() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reach = time.Time{}
+}
+
+// reachable says for how long the store has been in reach.
+func (c *clock) reachable() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.reach.IsZero() {
+		return 0
+	}
+	return time.Since(c.reach)
+}

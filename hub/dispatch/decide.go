@@ -1,0 +1,132 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/runnerhub/runnerhub/hub"
+)
+
+// maxTries bounds how often a decision is made again because somebody else
+// wrote first. Each conflict means that another call got on, so more than a few are a fault.
+const maxTries = 16
+
+// decider is a pure function of package hub with its arguments bound.
+type decider func(hub.Job, hub.JobPayload) (hub.Decision, error)
+
+// decide reads a job, decides, and writes the decision, again while others write in between.
+func (s *Service) decide(ctx context.Context, jobID string, p hub.Principal, f decider) (hub.Decision, error) {
+	if !printable(jobID) {
+		return hub.Decision{}, noJob(jobID)
+	}
+	payload, err := s.payloads.get(ctx, s.store, jobID)
+	if err != nil {
+		return hub.Decision{}, err
+	}
+	for range maxTries {
+		j, err := s.store.GetJob(ctx, jobID)
+		if err != nil {
+			return hub.Decision{}, err
+		}
+		d, err := f(j, payload)
+		if err == nil && !d.Unchanged {
+			err = s.apply(ctx, p, d, payload, 0)
+		}
+		if !errors.Is(err, hub.ErrConflict) {
+			return d, err
+		}
+		if err := ctx.Err(); err != nil {
+			return hub.Decision{}, err
+		}
+	}
+	return hub.Decision{}, errBusy()
+}
+
+func errBusy() error {
+	e := hub.Errorf(hub.Unavailable, "the job changed too often while this was decided").WithHint("call again")
+	e.Retryable, e.RetryAfter = true, 100*time.Millisecond
+	return e
+}
+
+// apply writes a decision and wakes whoever it concerns.
+func (s *Service) apply(ctx context.Context, p hub.Principal, d hub.Decision, payload hub.JobPayload, maxRunning int) error {
+	now := s.clock.now()
+	runner := d.Job.LeaseRunnerID
+	if runner == "" {
+		runner = d.Job.RunnerID
+	}
+	e := hub.Event{
+		Time: now, Actor: p.Actor(), Address: p.Address, Owner: d.Job.Owner, WorkspaceID: d.Job.WorkspaceID,
+		JobID: d.Job.ID, Attempt: d.Job.Attempt, RunnerID: runner,
+	}
+	if p.Kind == hub.KindRunner {
+		e.RunnerID = p.Runner.ID
+	}
+	if by := "user:" + payload.SubmittedBy; payload.SubmittedBy != "" && by != e.Actor {
+		e.OnBehalfOf = by
+	}
+	if err := s.store.Apply(ctx, hub.Change{Decision: d, Event: e, MaxRunning: maxRunning}); err != nil {
+		return err
+	}
+	s.applied(d, payload)
+	return nil
+}
+
+func (s *Service) applied(d hub.Decision, payload hub.JobPayload) {
+	if d.Action != "" {
+		s.changed(d.Job.ID, d.Job.State.Ended() || d.Action == hub.ActCancelRequested)
+	}
+	if d.Job.State.Ended() {
+		s.payloads.forget(d.Job.ID)
+	}
+	if d.EndAttempt != nil {
+		s.looks.add(s.waiters.freed(d.Job.Owner)...)
+	}
+	if d.Requeued {
+		s.arrived(arrivalOf(hub.QueuedJob{Job: d.Job, Payload: payload}))
+	}
+}
+
+// payloads keeps what never changes of jobs that are at work, without their
+// specs, so that a heartbeat need not read it.
+type payloads struct {
+	mu sync.Mutex
+	m  map[string]hub.JobPayload
+}
+
+// maxPayloads bounds the memory; over it any entry goes, to be read again.
+const maxPayloads = 10_000
+
+func newPayloads() *payloads { return &payloads{m: map[string]hub.JobPayload{}} }
+
+func (c *payloads) get(ctx context.Context, st hub.Store, jobID string) (hub.JobPayload, error) {
+	c.mu.Lock()
+	p, ok := c.m[jobID]
+	c.mu.Unlock()
+	if ok {
+		return p, nil
+	}
+	p, err := st.GetPayload(ctx, jobID)
+	if err != nil {
+		return p, err
+	}
+	p.Spec = nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id := range c.m {
+		if len(c.m) < maxPayloads {
+			break
+		}
+		delete(c.m, id)
+	}
+	c.m[jobID] = p
+	return p, nil
+}
+
+func (c *payloads) forget(jobID string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.m, jobID)
+}

@@ -1,0 +1,145 @@
+package dispatch
+
+import (
+	"context"
+	"sync"
+
+	"github.com/runnerhub/runnerhub/hub"
+)
+
+// page is how many queued jobs are read at once.
+const page = 50
+
+// looks are the queues in which jobs may wait that nobody of this hub was woken
+// for: another hub hinted at them, or room was made. Each is looked at once, in turn, so that no
+// owner's flood of hints holds up another's.
+type looks struct {
+	mu    sync.Mutex
+	queue []hub.QueueKey
+	in    map[hub.QueueKey]bool
+	all   bool
+	ch    chan struct{}
+}
+
+func newLooks() *looks { return &looks{in: map[hub.QueueKey]bool{}, ch: make(chan struct{}, 1)} }
+
+func (l *looks) add(keys ...hub.QueueKey) {
+	l.mu.Lock()
+	for _, k := range keys {
+		if !l.in[k] {
+			l.in[k] = true
+			l.queue = append(l.queue, k)
+		}
+	}
+	l.mu.Unlock()
+	l.signal()
+}
+
+// addAll asks for a look at every queue that somebody waits at.
+func (l *looks) addAll() {
+	l.mu.Lock()
+	l.all = true
+	l.mu.Unlock()
+	l.signal()
+}
+
+func (l *looks) signal() {
+	select {
+	case l.ch <- struct{}{}:
+	default:
+	}
+}
+
+func (l *looks) next() (k hub.QueueKey, all, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all {
+		l.all = false
+		return "", true, true
+	}
+	if len(l.queue) == 0 {
+		return "", false, false
+	}
+	k = l.queue[0]
+	l.queue = l.queue[1:]
+	delete(l.in, k)
+	return k, false, true
+}
+
+// runLooks looks at queues as they are asked for, and every BackupPoll at all
+// that hold jobs, in one query however many calls wait.
+func (s *Service) runLooks(ctx context.Context) {
+	for {
+		if !pauseOr(ctx, s.policy.BackupPoll, s.looks.ch) {
+			s.looks.addAll()
+		}
+		for ctx.Err() == nil {
+			k, all, ok := s.looks.next()
+			if !ok {
+				break
+			}
+			var err error
+			if all {
+				err = s.lookAtAll(ctx)
+			} else {
+				err = s.lookAt(ctx, k)
+			}
+			if err != nil && ctx.Err() == nil {
+				s.log.Warn("a queue could not be looked at", "queue", k, "error", err)
+			}
+		}
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+func (s *Service) lookAtAll(ctx context.Context) error {
+	waited := map[hub.QueueKey]bool{}
+	for _, k := range s.waiters.keys() {
+		waited[k] = true
+	}
+	if len(waited) == 0 {
+		return nil
+	}
+	keys, err := s.store.QueueKeys(ctx, s.clock.now().Add(s.policy.LeaseTTL)) // clocks may differ
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		if waited[k] {
+			s.looks.add(k)
+		}
+	}
+	return nil
+}
+
+// lookAt wakes one waiter for each job of a queue that nobody is about to take,
+// until all of them are awake.
+func (s *Service) lookAt(ctx context.Context, k hub.QueueKey) error {
+	var after *hub.QueuePos
+	for s.waiters.asleep(k) {
+		jobs, err := s.store.ListQueued(ctx, k, after, page)
+		if err != nil {
+			return err
+		}
+		for _, q := range jobs {
+			if !s.waiters.isReserved(q.Job.ID) {
+				s.waiters.offer(arrivalOf(q))
+			}
+		}
+		if len(jobs) < page {
+			return nil
+		}
+		after = &hub.QueuePos{Rank: jobs[len(jobs)-1].Job.Rank, ID: jobs[len(jobs)-1].Job.ID}
+	}
+	return nil
+}
+
+// arrived finds somebody for a job that waits: a call of this hub, else one of
+// another hub's.
+func (s *Service) arrived(a arrival) {
+	if !s.waiters.offer(a) {
+		s.notify.add(hub.Hint{Queue: a.key}, true)
+	}
+}

@@ -1,0 +1,110 @@
+package dispatch
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/runnerhub/runnerhub/hub"
+	"github.com/runnerhub/runnerhub/topology"
+)
+
+// plan is what a request comes to before it is a job: its payload without ids.
+type plan struct {
+	payload     hub.JobPayload
+	maxAttempts int
+}
+
+// parse validates a spec and applies the policy's defaults. The problems are
+// what the caller can mend; an error is for a spec that is not looked at.
+func (s *Service) parse(text []byte) (plan, []SpecProblem, error) {
+	if int64(len(text)) > s.policy.MaxSpecBytes {
+		return plan{}, nil, hub.Errorf(hub.TooLarge, "the spec has %d bytes and may have %d", len(text), s.policy.MaxSpecBytes).
+			WithHint("keep files and data out of the spec").
+			WithDetail("limit", "max_spec_bytes").WithDetail("max", s.policy.MaxSpecBytes)
+	}
+	spec, err := topology.Parse(text)
+	if err != nil {
+		if bad, ok := errors.AsType[*topology.SpecError](err); ok {
+			return plan{}, bad.Problems, nil
+		}
+		return plan{}, []SpecProblem{{Code: topology.ProblemInvalid, Message: err.Error()}}, nil
+	}
+	if problems := s.beyondPolicy(spec); len(problems) > 0 {
+		return plan{}, problems, nil
+	}
+	canonical, err := spec.Canonical()
+	if err != nil {
+		return plan{}, nil, fmt.Errorf("a parsed spec has no canonical form: %w", err)
+	}
+	p := plan{
+		payload: hub.JobPayload{
+			Name: spec.Name, Spec: canonical, Requires: requires(spec), Labels: spec.Labels,
+			Timeout: time.Duration(spec.Timeout), Grace: time.Duration(spec.Grace),
+		},
+		maxAttempts: spec.Retry.MaxAttempts,
+	}
+	for _, c := range spec.Retry.On {
+		p.payload.RetryOn = append(p.payload.RetryOn, hub.Class(c))
+	}
+	if p.payload.Timeout == 0 {
+		p.payload.Timeout = s.policy.Timeout
+	}
+	if p.payload.Grace == 0 {
+		p.payload.Grace = s.policy.CancelGrace
+	}
+	if p.maxAttempts == 0 {
+		p.maxAttempts = s.policy.MaxAttempts
+	}
+	return p, nil, nil
+}
+
+// beyondPolicy finds what the spec asks for and this hub does not grant.
+func (s *Service) beyondPolicy(spec *topology.Spec) []SpecProblem {
+	if t := time.Duration(spec.Timeout); t > s.policy.MaxTimeout {
+		return []SpecProblem{{
+			Field: "timeout", Code: topology.ProblemOutOfRange,
+			Message: fmt.Sprintf("%s is more than the %s that this hub allows", t, s.policy.MaxTimeout),
+			Hint:    "split the job, or ask the hub's operator for a longer limit",
+		}}
+	}
+	return nil
+}
+
+// requires adds what a spec asks for without saying it: a container engine, and
+// the architecture of a platform that it names.
+func requires(spec *topology.Spec) []string {
+	out := slices.Clone(spec.Requires)
+	if spec.Image != "" {
+		out = append(out, "docker")
+	}
+	if spec.Platform != "" {
+		os, arch, _ := strings.Cut(spec.Platform, "/")
+		arch, _, _ = strings.Cut(arch, "/")
+		out = append(out, arch)
+		if os == "windows" { // a Linux image runs on any system that has an engine
+			out = append(out, os)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// badSpec is the error for a spec with problems.
+func badSpec(problems []SpecProblem) error {
+	msg := problems[0].String()
+	if n := len(problems) - 1; n > 0 {
+		msg = fmt.Sprintf("%s (and %d more)", msg, n)
+	}
+	hint := "check_job lists every problem with its line, and stores nothing"
+	if problems[0].Hint != "" {
+		hint = problems[0].Hint
+	}
+	code := hub.InvalidArgument
+	if problems[0].Code == topology.ProblemTooLarge && problems[0].Line == 0 {
+		code = hub.TooLarge
+	}
+	return hub.Errorf(code, "the spec cannot be used: %s", msg).WithHint("%s", hint).WithDetail("problems", problems)
+}

@@ -1,0 +1,114 @@
+package dispatch
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/runnerhub/runnerhub/hub"
+)
+
+// maxKey is the most bytes of an idempotency key.
+const maxKey = 128
+
+// Submit stores a job. With an IdempotencyKey the same call again returns the
+// same job. Errors: InvalidArgument (details "problems" for the spec), TooLarge, NotFound (target, workspace),
+// Conflict (the key was used for another job), QueueFull.
+func (s *Service) Submit(ctx context.Context, p hub.Principal, r SubmitRequest) (SubmitResult, error) {
+	c, err := s.person(ctx, p)
+	if err != nil {
+		return SubmitResult{}, err
+	}
+	if err := checkSubmit(r.JobRequest, r.IdempotencyKey); err != nil {
+		return SubmitResult{}, err
+	}
+	pl, problems, err := s.parse(r.Spec)
+	if err != nil {
+		return SubmitResult{}, err
+	}
+	if len(problems) > 0 {
+		return SubmitResult{}, badSpec(problems)
+	}
+	to, err := s.place(ctx, c, r.Target, r.Workspace)
+	if err != nil {
+		return SubmitResult{}, err
+	}
+	job, existing, err := s.enqueue(ctx, c, to, pl, r.Priority, r.IdempotencyKey)
+	if err != nil {
+		return SubmitResult{}, err
+	}
+	// The job is stored: a wait that fails must not look like a submit that failed.
+	s.await(ctx, job.ID, r.Wait)
+	v, err := s.view(context.WithoutCancel(ctx), job.ID)
+	return SubmitResult{Job: v, Existing: existing}, err
+}
+
+func checkSubmit(r JobRequest, key string) error {
+	switch {
+	case r.Priority < -100 || r.Priority > 100:
+		return hub.Errorf(hub.InvalidArgument, "priority %d is not between -100 and 100", r.Priority)
+	case key != "" && (len(key) > maxKey || !printable(key)):
+		return hub.Errorf(hub.InvalidArgument, "an idempotency key has at most %d printable ASCII characters without spaces", maxKey).
+			WithHint("send a UUID, or a digest of what makes the job unique")
+	}
+	return nil
+}
+
+// enqueue stores a job and wakes a runner for it.
+func (s *Service) enqueue(ctx context.Context, c caller, to place, pl plan, priority int, key string) (hub.Job, bool, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return hub.Job{}, false, err
+	}
+	now := s.clock.now()
+	job := hub.Job{
+		ID: hub.JobIDPrefix + id.String(), WorkspaceID: to.tenant.ID, Owner: to.owner, RunnerID: to.runnerID,
+		State: hub.JobQueued, Priority: priority, Rank: hub.RankOf(priority, false), MaxAttempts: pl.maxAttempts,
+		CreatedAt: now, QueuedAt: now,
+	}
+	payload := pl.payload
+	payload.JobID, payload.SubmittedBy = job.ID, c.User.ID
+	got, existing, err := s.store.Enqueue(ctx, hub.EnqueueParams{
+		Job: job, Payload: payload, IdempotencyKey: key, Fingerprint: fingerprint(job, payload),
+		MaxQueued: s.policy.MaxQueued,
+		Event: hub.Event{
+			Time: now, Actor: c.Actor(), Action: hub.ActJobSubmitted, Address: c.Address, Owner: job.Owner,
+			WorkspaceID: job.WorkspaceID, JobID: job.ID, RunnerID: job.RunnerID,
+		},
+	})
+	if err != nil {
+		return hub.Job{}, false, err
+	}
+	if !existing {
+		s.arrived(arrivalOf(hub.QueuedJob{Job: got, Payload: payload}))
+	}
+	return got, existing, nil
+}
+
+// fingerprint tells a repeated request from another one with the same key.
+func fingerprint(j hub.Job, p hub.JobPayload) []byte {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\x00%s\x00%d\x00%s\x00", j.QueueKey(), j.WorkspaceID, j.Priority, p.RetryOf)
+	h.Write(p.Spec)
+	return h.Sum(nil)
+}
+
+// await holds the call until the job has ended, the wait is over, or waiting has failed.
+func (s *Service) await(ctx context.Context, jobID string, wait time.Duration) {
+	if wait <= 0 {
+		return
+	}
+	w := s.watch.add(jobID)
+	defer s.watch.remove(w)
+	h := s.hold(ctx, wait)
+	defer h.stop()
+	for {
+		j, err := s.store.GetJob(ctx, jobID)
+		if err != nil || j.State.Ended() || h.wait(w.ch) != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/runnerhub/runnerhub/hub"
+	"github.com/runnerhub/runnerhub/mcp/joblog"
+)
+
+// Wait answers what happened to a job since a cursor, holding the call until
+// something does. Without a cursor it answers at once with the state and the log's last
+// lines, or with UntilEnd when the job has ended. Errors: NotFound, InvalidArgument, Draining.
+func (s *Service) Wait(ctx context.Context, p hub.Principal, r WaitRequest) (WaitResult, error) {
+	if _, _, err := s.job(ctx, p, r.JobID); err != nil {
+		return WaitResult{}, err
+	}
+	var cur cursor
+	if r.Cursor != "" && r.Cursor != FromStart {
+		var err error
+		if cur, err = parseCursor(r.Cursor); err != nil {
+			return WaitResult{}, err
+		}
+		cur.back = false
+	}
+	w := s.watch.add(r.JobID) // before the first look, so that no change falls between
+	defer s.watch.remove(w)
+	h := s.hold(ctx, r.Wait)
+	defer h.stop()
+	for {
+		j, err := s.store.GetJob(ctx, r.JobID)
+		if err != nil {
+			return WaitResult{}, err
+		}
+		if cur.attempt > j.Attempt {
+			return WaitResult{}, hub.Errorf(hub.InvalidArgument, "the cursor is of another job")
+		}
+		out, complete, err := s.news(ctx, j, cur, r)
+		if err != nil {
+			return WaitResult{}, err
+		}
+		if complete || r.Wait <= 0 {
+			return out, nil
+		}
+		if j.State.Ended() { // the rest of the log is awaited, and no wake-up ends that
+			h.within(j.EndedAt.Add(s.logWait).Sub(s.clock.now()))
+		}
+		switch err := h.wait(w.ch); {
+		case errors.Is(err, errWaited):
+			return out, nil
+		case err != nil:
+			return WaitResult{}, err
+		}
+	}
+}
+
+// news is what happened since a cursor; enough says whether that is worth an answer.
+func (s *Service) news(ctx context.Context, j hub.Job, cur cursor, r WaitRequest) (_ WaitResult, enough bool, err error) {
+	if r.Cursor == "" {
+		out, err := s.lastWords(ctx, j)
+		return out, err == nil && (!r.UntilEnd || out.Done), err
+	}
+	out := WaitResult{Job: j}
+	bag := &lineBag{room: maxLines, text: maxText, long: joblog.MaxPayload}
+	told := cur.state
+	out.Done, err = s.readOn(ctx, j, &cur, bag)
+	if err != nil {
+		return out, false, err
+	}
+	if j.State.Ended() && j.Attempt > 0 {
+		if out.Result, err = s.resultOf(ctx, j); err != nil {
+			return out, false, err
+		}
+	}
+	cur.state = stateOf(j)
+	out.Lines, out.NextCursor = bag.lines, cur.String()
+	if r.UntilEnd {
+		return out, out.Done || bag.full(), nil
+	}
+	return out, out.Done || len(out.Lines) > 0 || told != cur.state, nil
+}
+
+func (s *Service) resultOf(ctx context.Context, j hub.Job) ([]byte, error) {
+	a, err := s.store.GetAttempt(ctx, j.ID, j.Attempt)
+	return a.Result, err
+}
+
+// readOn fills the bag from the cursor on, through all attempts, and moves the
+// cursor. It is true when the job has ended and all of its log was given.
+func (s *Service) readOn(ctx context.Context, j hub.Job, cur *cursor, bag *lineBag) (bool, error) {
+	for {
+		if cur.attempt == 0 {
+			if j.Attempt == 0 {
+				return j.State.Ended(), nil
+			}
+			cur.attempt, cur.offset = 1, 0
+		}
+		a, err := s.store.GetAttempt(ctx, j.ID, cur.attempt)
+		if err != nil {
+			return false, err
+		}
+		whole := s.logComplete(a)
+		f := &logFile{s: s, jobID: a.JobID, attempt: a.Number, size: a.LogSize}
+		cut := false
+		err = f.forward(ctx, cur.offset, s.logScan, whole, func(it item) bool {
+			if !bag.add(it) {
+				cut = true
+				return false
+			}
+			cur.offset = it.End
+			cut = bag.full()
+			return !cut
+		})
+		switch {
+		case err != nil:
+			return false, err
+		case cut || f.scanned >= s.logScan || !whole:
+			return false, nil
+		case a.Number == j.Attempt:
+			return j.State.Ended(), nil
+		}
+		next, err := s.store.GetAttempt(ctx, j.ID, a.Number+1)
+		if err != nil {
+			return false, err
+		}
+		bag.put(LogLine{Time: next.LeasedAt, Stream: string(joblog.System), Text: fmt.Appendf(nil, "[attempt %d %s; attempt %d follows]", a.Number, a.State, next.Number)})
+		cur.attempt, cur.offset = next.Number, 0
+	}
+}
+
+// lastWords is the state of a job and the end of its latest log.
+func (s *Service) lastWords(ctx context.Context, j hub.Job) (WaitResult, error) {
+	out := WaitResult{Job: j}
+	cur := cursor{attempt: j.Attempt, state: stateOf(j)}
+	if j.Attempt == 0 {
+		out.Done = j.State.Ended()
+		out.NextCursor = cur.String()
+		return out, nil
+	}
+	a, err := s.store.GetAttempt(ctx, j.ID, j.Attempt)
+	if err != nil {
+		return out, err
+	}
+	bag := &lineBag{room: tailDefault, text: maxText, long: longLine}
+	f := &logFile{s: s, jobID: a.JobID, attempt: a.Number, size: a.LogSize}
+	from, to, err := f.tail(ctx, bag, s.logComplete(a))
+	if err != nil {
+		return out, err
+	}
+	cur.offset = to
+	out.Lines, out.Omitted, out.NextCursor = bag.lines, from, cur.String()
+	if j.State.Ended() {
+		out.Result, out.Done = a.Result, s.logComplete(a)
+	}
+	return out, nil
+}
+
+// logComplete says whether nothing more is to come of an attempt's log: all
+// that its result announced is there, or has been awaited for long enough.
+func (s *Service) logComplete(a hub.Attempt) bool {
+	switch {
+	case a.State.Live():
+		return false
+	case a.State == hub.AttemptLost || a.State == hub.AttemptReleased:
+		return true // it takes no more
+	}
+	if len(a.Result) > 0 {
+		var said struct {
+			LogBytes int64 `json:"log_bytes"`
+		}
+		if json.Unmarshal(a.Result, &said) == nil && a.LogSize >= said.LogBytes {
+			return true
+		}
+	}
+	return s.clock.now().Sub(a.EndedAt) >= s.logWait
+}

@@ -1,0 +1,227 @@
+package dispatch
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/runnerhub/runnerhub/hub"
+)
+
+// waiters are the held lease calls of this hub. One arriving job wakes one of
+// them: a suitable one of the runner whose last job is the longest ago, so that an owner's
+// runners take turns. A waiter that leaves without taking what it was woken for passes the wake on.
+type waiters struct {
+	mu       sync.Mutex
+	byKey    map[hub.QueueKey][]*waiter
+	count    int64            // grows with every waiter and every lease
+	turn     map[string]int64 // runner → count at its last lease
+	reserved map[string]bool  // jobs that a call of this hub is about to take
+	capped   map[hub.Owner]bool
+}
+
+// waiter is one held lease call. All but ch is guarded by waiters.mu.
+type waiter struct {
+	runner  hub.Runner
+	keys    []hub.QueueKey // its own queue, then the pool
+	since   int64
+	woken   []arrival // not looked at yet
+	looking []arrival // being looked at
+	ch      chan struct{}
+}
+
+// arrival is a job that somebody should take, with what placement needs.
+type arrival struct {
+	key      hub.QueueKey
+	jobID    string
+	requires []string
+	labels   []string
+}
+
+func arrivalOf(q hub.QueuedJob) arrival {
+	return arrival{q.Job.QueueKey(), q.Job.ID, q.Payload.Requires, q.Payload.Labels}
+}
+
+// suits says whether waking r for the job makes sense. On a named queue it
+// always does: a runner that lacks something rejects the job.
+func (a arrival) suits(r hub.Runner) bool {
+	if _, named := a.key.Split(); named != "" {
+		return true
+	}
+	ok, _ := hub.Fit(r, a.requires, a.labels)
+	return ok
+}
+
+func newWaiters() *waiters {
+	return &waiters{
+		byKey: map[hub.QueueKey][]*waiter{}, turn: map[string]int64{},
+		reserved: map[string]bool{}, capped: map[hub.Owner]bool{},
+	}
+}
+
+// add registers a call. It must be there before the call first looks, so that a
+// job that arrives meanwhile is seen by the look or wakes the waiter.
+func (ws *waiters) add(r hub.Runner) *waiter {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	ws.count++
+	w := &waiter{
+		runner: r, since: ws.count, ch: make(chan struct{}, 1),
+		keys: []hub.QueueKey{hub.NewQueueKey(r.Owner, r.ID), hub.NewQueueKey(r.Owner, "")},
+	}
+	for _, k := range w.keys {
+		ws.byKey[k] = append(ws.byKey[k], w)
+	}
+	return w
+}
+
+// look starts a look at the queues: what the waiter was woken for is being dealt with.
+func (ws *waiters) look(w *waiter) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	w.looking = append(w.looking, w.woken...)
+	w.woken = nil
+	select {
+	case <-w.ch:
+	default:
+	}
+}
+
+// looked ends a look that found nothing: what the waiter was woken for is gone
+// or in other hands, and whoever has it passes it on if need be.
+func (ws *waiters) looked(w *waiter) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	w.looking = nil
+}
+
+// leave ends a call that took a job, or none (""), and returns what it was
+// woken for besides: the caller passes that on.
+func (ws *waiters) leave(w *waiter, took string) []arrival {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	for _, k := range w.keys {
+		rest := slices.DeleteFunc(ws.byKey[k], func(x *waiter) bool { return x == w })
+		if len(rest) == 0 {
+			delete(ws.byKey, k)
+		} else {
+			ws.byKey[k] = rest
+		}
+	}
+	if took != "" {
+		ws.count++
+		ws.turn[w.runner.ID] = ws.count
+	}
+	left := slices.Concat(w.looking, w.woken)
+	w.looking, w.woken = nil, nil
+	return slices.DeleteFunc(left, func(a arrival) bool { return a.jobID == took })
+}
+
+// offer wakes one suitable waiter that is not awake yet; false when there is none.
+func (ws *waiters) offer(a arrival) bool {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	var best *waiter
+	for _, w := range ws.byKey[a.key] {
+		if len(w.woken) > 0 || !a.suits(w.runner) {
+			continue
+		}
+		if best == nil || ws.before(w, best) {
+			best = w
+		}
+	}
+	if best == nil {
+		return false
+	}
+	best.woken = append(best.woken, a)
+	select {
+	case best.ch <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+// before says whose turn it is: the runner whose last lease is the longest ago,
+// and of one runner's calls the oldest.
+func (ws *waiters) before(a, b *waiter) bool {
+	if x, y := ws.turn[a.runner.ID], ws.turn[b.runner.ID]; x != y {
+		return x < y
+	}
+	return a.since < b.since
+}
+
+// asleep says whether a waiter of the queue could still be woken.
+func (ws *waiters) asleep(k hub.QueueKey) bool {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	return slices.ContainsFunc(ws.byKey[k], func(w *waiter) bool { return len(w.woken) == 0 })
+}
+
+// keys lists the queues that somebody waits at.
+func (ws *waiters) keys() []hub.QueueKey {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	out := make([]hub.QueueKey, 0, len(ws.byKey))
+	for k := range ws.byKey {
+		out = append(out, k)
+	}
+	return out
+}
+
+// reserve keeps the calls of this hub from all going for the same job; false
+// when another call has it.
+func (ws *waiters) reserve(jobID string) bool {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if ws.reserved[jobID] {
+		return false
+	}
+	ws.reserved[jobID] = true
+	return true
+}
+
+func (ws *waiters) unreserve(jobID string) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	delete(ws.reserved, jobID)
+}
+
+func (ws *waiters) isReserved(jobID string) bool {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	return ws.reserved[jobID]
+}
+
+// atCap notes that an owner was refused a lease over its running cap.
+func (ws *waiters) atCap(o hub.Owner) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	ws.capped[o] = true
+}
+
+// freed says, when an attempt of an owner's has ended, which of its queues should be looked at again.
+func (ws *waiters) freed(o hub.Owner) []hub.QueueKey {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if !ws.capped[o] {
+		return nil
+	}
+	delete(ws.capped, o)
+	var out []hub.QueueKey
+	for k := range ws.byKey {
+		if owner, _ := k.Split(); owner == o {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// forget drops the turns of runners that keep does not know any more.
+func (ws *waiters) forget(keep func(runnerID string) bool) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	for id := range ws.turn {
+		if !keep(id) {
+			delete(ws.turn, id)
+		}
+	}
+}
