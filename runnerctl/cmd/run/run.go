@@ -1,0 +1,150 @@
+// Package run is `runnerctl run`.
+package run
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runnerhub/runnerhub/mcp"
+	"github.com/runnerhub/runnerhub/mcp/mcpclient"
+	"github.com/runnerhub/runnerhub/runnerctl/agent"
+	"github.com/runnerhub/runnerhub/runnerctl/cmdutil"
+)
+
+// closeWithin bounds the removal of the last topologies at the end.
+const closeWithin = time.Minute
+
+// Options is what the command line says.
+type Options struct {
+	F            *cmdutil.Factory
+	Slots        int
+	Once         bool
+	DrainTimeout time.Duration
+	LogLevel     string
+	LogFormat    string
+}
+
+// New makes the command; run replaces its body in tests.
+func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.Command {
+	o := &Options{F: f}
+	c := &cobra.Command{
+		Use:   "run",
+		Short: "Take jobs and run them until told to stop",
+		Long: "Take jobs and run them until told to stop. The first SIGTERM or SIGINT drains: no new jobs, the running ones finish or,\n" +
+			"after --drain-timeout, go back to the queue. A second one stops them at once and gives them back.\n\n" +
+			"Results and log bytes that the hub has not confirmed are kept on disk and sent when it is in reach again, also after\n" +
+			"a restart of this program.",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if run != nil {
+				return run(c.Context(), o)
+			}
+			return start(c.Context(), o)
+		},
+	}
+	c.Flags().IntVar(&o.Slots, "slots", 1, "how many jobs to run at once, 1 to 256")
+	c.Flags().BoolVar(&o.Once, "once", false, "exit after one job")
+	c.Flags().DurationVar(&o.DrainTimeout, "drain-timeout", 0, "how long a drain waits for running jobs before it gives them back (default: until they end)")
+	c.Flags().StringVar(&o.LogLevel, "log-level", "info", "debug, info, warn or error")
+	c.Flags().StringVar(&o.LogFormat, "log-format", "text", "text or json")
+	return c
+}
+
+func start(ctx context.Context, o *Options) error {
+	if o.Slots < 1 || o.Slots > 256 {
+		return cmdutil.Usagef("--slots takes 1 to 256")
+	}
+	log, err := logger(o)
+	if err != nil {
+		return err
+	}
+	name, p, err := o.F.Profile()
+	if err != nil {
+		return err
+	}
+	token, err := o.F.RunnerToken(name, p)
+	if err != nil {
+		return err
+	}
+	client, err := mcpclient.New(mcpclient.Config{
+		URL: p.Hub, Token: func() string { return token }, Logger: log, Retry: mcpclient.NoRetry,
+		Connections: 2*o.Slots + 2, // a held heartbeat and what is reported for each slot, the lease and the log
+	})
+	if err != nil {
+		return err
+	}
+	defer client.Close() //nolint:errcheck // nothing is under way any more
+	executor, err := o.F.NewExecutor(ctx)
+	if err != nil {
+		return err
+	}
+	a := agent.New(agent.Config{
+		Client: client, Executor: executor, RunnerID: p.RunnerID, SpoolDir: o.F.SpoolDir(name),
+		Slots: o.Slots, Once: o.Once, DrainTimeout: o.DrainTimeout, Logger: log,
+	})
+	log.Info("runner started", "label", p.Label, "runner", p.RunnerID, "hub", p.Hub, "slots", o.Slots)
+	err = serve(ctx, o, a, log)
+
+	// Removal goes on in the background after a result is reported; it must be over before the process is.
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
+	defer cancel()
+	if closeErr := executor.Close(closing); closeErr != nil {
+		log.Warn("not everything was removed; the next start sweeps it", "error", closeErr)
+	}
+	if errors.Is(err, agent.ErrLocked) {
+		return &mcp.Error{
+			Code: mcp.CodeConflict, Message: "another `runnerctl run` is running with the profile " + name,
+			Hint: "raise its --slots, or pair a second runner under --profile NAME",
+		}
+	}
+	if err == nil {
+		log.Info("runner stopped")
+	}
+	return err
+}
+
+// serve runs the agent until it is done. The first signal drains it, the second ends its context.
+func serve(ctx context.Context, o *Options, a *agent.Agent, log *slog.Logger) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	signals, stop := o.F.Signals()
+	defer stop()
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		for n := 1; ; n++ {
+			select {
+			case <-signals:
+			case <-done:
+				return
+			}
+			if n == 1 {
+				log.Info("draining: running jobs finish, no new ones are taken; signal again to stop them")
+				a.Drain()
+				continue
+			}
+			log.Info("stopping running jobs and giving them back")
+			cancel()
+		}
+	}()
+	return a.Run(ctx)
+}
+
+func logger(o *Options) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(o.LogLevel)); err != nil {
+		return nil, cmdutil.Usagef("--log-level %q is not debug, info, warn or error", o.LogLevel)
+	}
+	opts := &slog.HandlerOptions{Level: level}
+	switch o.LogFormat {
+	case "text":
+		return slog.New(slog.NewTextHandler(o.F.IO.Err, opts)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(o.F.IO.Err, opts)), nil
+	}
+	return nil, cmdutil.Usagef("--log-format %q is not text or json", o.LogFormat)
+}

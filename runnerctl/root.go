@@ -1,0 +1,128 @@
+// Package runnerctl is the program that people install on their machines: it pairs
+// them, runs jobs on them, and submits and watches jobs from a terminal.
+package runnerctl
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runnerhub/runnerhub/mcp"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/cancel"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/explain"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/jobs"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/login"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/logout"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/logs"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/pair"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/retry"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/run"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/runners"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/status"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/submit"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/unpair"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/version"
+	"github.com/runnerhub/runnerhub/runnerctl/cmdutil"
+	"github.com/runnerhub/runnerhub/runnerctl/iostreams"
+	"github.com/runnerhub/runnerhub/runnerctl/keyring"
+	"github.com/runnerhub/runnerhub/topology"
+	"github.com/runnerhub/runnerhub/topology/docker"
+)
+
+// Main runs the program and returns its exit code.
+func Main() int {
+	config, state := cmdutil.DefaultDirs()
+	f := &cmdutil.Factory{
+		IO: iostreams.System(), Getenv: os.Getenv, Now: time.Now, ConfigDir: config, StateDir: state,
+		Keyring: keyring.OpenSystem(0),
+		NewExecutor: func(ctx context.Context) (topology.Executor, error) {
+			return docker.New(ctx, docker.Options{})
+		},
+		Signals: stopSignals,
+	}
+	// `run` handles stop signals by itself, in two stages; every other command simply ends.
+	ctx, stop := context.Background(), context.CancelFunc(func() {})
+	if len(os.Args) < 2 || os.Args[1] != "run" {
+		ctx, stop = signal.NotifyContext(ctx, signals()...)
+	}
+	defer stop()
+	return Execute(ctx, f, os.Args[1:])
+}
+
+// Execute runs one command line and returns its exit code.
+func Execute(ctx context.Context, f *cmdutil.Factory, args []string) int {
+	root := NewRoot(f)
+	root.SetArgs(args)
+	return cmdutil.Report(f.IO.Err, root.ExecuteContext(ctx))
+}
+
+// NewRoot makes the command tree.
+func NewRoot(f *cmdutil.Factory) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "runnerctl",
+		Short: "Pair machines with a Runner Hub, run jobs on them, and submit and watch jobs",
+		Long: "runnerctl pairs this machine with a hub and runs jobs on it, each in a Docker topology of its own; and it submits and\n" +
+			"watches jobs from a terminal. Several hubs can be used side by side, each as a --profile.",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       mcp.Version,
+		Args:          cobra.NoArgs,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetIn(f.IO.In)
+	root.SetOut(f.IO.Out)
+	root.SetErr(f.IO.Err)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &cmdutil.UsageError{Err: err} })
+	root.PersistentFlags().StringVar(&f.ProfileName, "profile", "", "name of the hub's profile (default: RUNNERCTL_PROFILE, or \"default\")")
+	root.AddCommand(
+		pair.New(f, nil), unpair.New(f, nil), run.New(f, nil), status.New(f, nil),
+		login.New(f, nil), logout.New(f, nil),
+		submit.New(f, nil), jobs.New(f, nil), logs.New(f, nil), explain.New(f, nil), cancel.New(f, nil), retry.New(f, nil),
+		runners.New(f, nil), version.New(f),
+		exitCodes(), environment(),
+	)
+	usageErrors(root)
+	return root
+}
+
+// usageErrors marks wrong arguments as errors of the command line, in every command.
+func usageErrors(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(c *cobra.Command, args []string) error {
+			if err := check(c, args); err != nil {
+				return cmdutil.Usagef("%w; see `%s --help`", err, c.CommandPath())
+			}
+			return nil
+		}
+	}
+	for _, sub := range c.Commands() {
+		usageErrors(sub)
+	}
+}
+
+// stopSignals delivers each stop signal.
+func stopSignals() (<-chan struct{}, func()) {
+	got, out, done := make(chan os.Signal, 2), make(chan struct{}), make(chan struct{})
+	signal.Notify(got, signals()...)
+	go func() {
+		for {
+			select {
+			case <-got:
+			case <-done:
+				return
+			}
+			select {
+			case out <- struct{}{}:
+			case <-done:
+				return
+			}
+		}
+	}()
+	return out, func() {
+		signal.Stop(got)
+		close(done)
+	}
+}
