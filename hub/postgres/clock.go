@@ -21,7 +21,12 @@ const (
 // anchor says what the database's clock showed at a moment of the local clock.
 type anchor struct {
 	local    time.Time // carries a monotonic reading
+	wall     time.Time // the same without one
 	database time.Time
+}
+
+func newAnchor(local, database time.Time) *anchor {
+	return &anchor{local: local, wall: local.Round(0), database: database}
 }
 
 type clock struct {
@@ -36,7 +41,7 @@ func (c *clock) now() (t time.Time, jumped bool) {
 	a := c.anchor.Load()
 	local := c.local()
 	mono := local.Sub(a.local)
-	wall := local.Round(0).Sub(a.local.Round(0))
+	wall := local.Round(0).Sub(a.wall)
 	us := a.database.Add(mono).UnixMicro()
 	for {
 		last := c.last.Load()
@@ -62,7 +67,7 @@ func (s *Store) syncClock(ctx context.Context) error {
 	}
 	defer conn.Release()
 	var best time.Duration = -1
-	var found anchor
+	var found *anchor
 	for range clockSamples {
 		var db time.Time
 		before := s.clock.local()
@@ -71,10 +76,10 @@ func (s *Store) syncClock(ctx context.Context) error {
 		}
 		after := s.clock.local()
 		if trip := after.Sub(before); best < 0 || trip < best {
-			best, found = trip, anchor{local: before.Add(trip / 2), database: db}
+			best, found = trip, newAnchor(before.Add(trip/2), db)
 		}
 	}
-	s.clock.anchor.Store(&found)
+	s.clock.anchor.Store(found)
 	return nil
 }
 

@@ -20,6 +20,7 @@ const (
 	stateUniqueViolation  = "23505"
 	stateForeignKey       = "23503"
 	stateReadOnly         = "25006" // a standby, or a server that was told to be read-only
+	stateBadText          = "22021" // a zero byte, or no UTF-8
 	stateCachedPlan       = "0A000" // "cached plan must not change result type": a migration ran
 	stateSerialization    = "40001"
 	stateDeadlock         = "40P01"
@@ -64,6 +65,8 @@ func serverError(doing string, pg *pgconn.PgError, err error) error {
 			e.Err = err
 			return e
 		}
+	case pg.Code == stateBadText:
+		return &hub.Error{Code: hub.InvalidArgument, Message: "text must be UTF-8 without zero bytes", Err: err}
 	case pg.Code == stateDiskFull:
 		return unavailable(doing, err).
 			WithHint("the database's disk is full; make room for PostgreSQL's data directory and write-ahead log")
@@ -152,7 +155,7 @@ func violation(pg *pgconn.PgError) *hub.Error {
 		return hub.Errorf(hub.NotFound, "no such workspace")
 	case "pairings_code":
 		return hub.Errorf(hub.Conflict, "the pairing code is in use").WithHint("draw another code")
-	case "jobs_pkey", "users_pkey", "workspaces_pkey", "api_keys_pkey", "runners_pkey", "pairings_pkey",
+	case "jobs_pkey", "job_payloads_pkey", "users_pkey", "workspaces_pkey", "api_keys_pkey", "runners_pkey", "pairings_pkey",
 		"api_keys_digest_key", "runners_token_digest_key", "pairings_token", "attempts_log":
 		return hub.Errorf(hub.Conflict, "the id or secret is in use").WithHint("draw another one")
 	}

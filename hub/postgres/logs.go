@@ -10,6 +10,9 @@ import (
 
 // AppendLog implements hub.LogStore.
 func (s *Store) AppendLog(ctx context.Context, jobID string, attempt int, c hub.LogChunk) error {
+	if c.Size <= 0 {
+		return hub.Errorf(hub.InvalidArgument, "a log chunk has at least one byte")
+	}
 	return s.write(ctx, "append to a log", func(ctx context.Context) error {
 		var done, found bool
 		err := s.pool.QueryRow(ctx, appendLog, jobID, attempt, c.Start, c.Size, nonNil(c.Digest), c.Key).Scan(&done, &found)

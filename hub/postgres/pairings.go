@@ -40,22 +40,17 @@ func (s *Store) DecidePairing(ctx context.Context, p hub.Pairing, e hub.Event) e
 // RedeemPairing implements hub.PairingStore.
 func (s *Store) RedeemPairing(ctx context.Context, p hub.Pairing, r hub.Runner, e hub.Event) error {
 	args := append(eventArgs(e), moveArgs(p, hub.PairingApproved)...)
-	args = append(args, r.ID, string(r.Owner), text(r.Label), texts(r.Labels), r.TokenDigest, text(r.Hostname),
-		r.PairedBy, stamp(r.PairedAt))
+	args = append(append(args, runnerArgs(r)...), presenceArgs(r.Presence)...)
 	return s.movePairing(ctx, "redeem a pairing", redeemPairing, args)
 }
 
 func (s *Store) movePairing(ctx context.Context, doing, sql string, args []any) error {
 	return s.write(ctx, doing, func(ctx context.Context) error {
-		var done, found bool
-		err := s.pool.QueryRow(ctx, sql, args...).Scan(&done, &found)
-		switch {
-		case err != nil || done:
-			return err
-		case !found:
-			return missing(pgx.ErrNoRows, "pairing request")
+		tag, err := s.pool.Exec(ctx, sql, args...)
+		if err == nil && tag.RowsAffected() == 0 { // no event, so nothing else either
+			err = hub.ErrConflict
 		}
-		return hub.ErrConflict
+		return err
 	})
 }
 

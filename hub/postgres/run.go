@@ -39,6 +39,9 @@ func (s *Store) call(ctx context.Context, doing string, f func(ctx context.Conte
 		if err == nil {
 			return nil
 		}
+		if s.closed.Err() != nil {
+			return unavailable(doing, errClosed).WithHint("this hub is shutting down; ask another one, or once more")
+		}
 		if try == tries || !again(err) || wait(bound, pause.NextBackOff()) != nil {
 			return failure(ctx, doing, err)
 		}

@@ -63,6 +63,19 @@ func (s *Store) SavePresence(ctx context.Context, presence map[string]hub.Presen
 	})
 }
 
+func runnerArgs(r hub.Runner) []any {
+	return []any{
+		r.ID, string(r.Owner), text(r.Label), texts(r.Labels), r.TokenDigest, text(r.Hostname), r.PairedBy, stamp(r.PairedAt),
+	}
+}
+
+func presenceArgs(p hub.Presence) []any {
+	return []any{
+		text(p.OS), text(p.Arch), text(p.Version), p.Protocol, texts(p.Capabilities), p.Slots, p.FreeSlots, p.Draining,
+		text(p.StatusText), text(p.StatusLevel), stamp(p.SeenAt),
+	}
+}
+
 // presenceJSON is one object of savePresence: arrays of arrays cannot be unnested by rows.
 type presenceJSON struct {
 	ID           string     `json:"id"`

@@ -41,8 +41,12 @@ const (
 		SELECT EXISTS (SELECT FROM done), NOT (SELECT ok FROM room)
 			AND EXISTS (SELECT FROM jobs WHERE id = $12 AND state = $13 AND epoch = $14 AND revision = $15)`
 
+	// itsAttempt holds a write to an attempt in the states it may be in. To look is enough: an attempt changes
+	// only together with its job's revision, which the guard has.
+	itsAttempt = ` AND EXISTS (SELECT FROM attempts WHERE job_id = $12 AND number = $19 AND state `
+
 	// applyStart acknowledges an attempt.
-	applyStart = `WITH done AS (` + applyRow + ` RETURNING 1),
+	applyStart = `WITH done AS (` + applyRow + itsAttempt + `= 'leased') RETURNING 1),
 		attempt AS (
 			UPDATE attempts SET state = 'running', started_at = $37
 			FROM done WHERE job_id = $12 AND number = $19
@@ -50,7 +54,7 @@ const (
 		SELECT EXISTS (SELECT FROM done)`
 
 	// applyEnd ends an attempt and keeps its result, if there is one.
-	applyEnd = `WITH done AS (` + applyRow + ` RETURNING 1),
+	applyEnd = `WITH done AS (` + applyRow + itsAttempt + `IN ('leased', 'running')) RETURNING 1),
 		attempt AS (
 			UPDATE attempts SET state = $39::text, ended_at = $40::timestamptz, report_digest = $41::bytea,
 				failure_class = $42::text, failure_message = $43::text, failure_hint = $44::text, failure_container = $45::text

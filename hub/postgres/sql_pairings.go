@@ -20,14 +20,10 @@ const (
 			arch = $19, version = $20, address = $21, label = $22, labels = $23, approved_by = $24, runner_id = $25
 		WHERE id = $12 AND state = $26 RETURNING 1`
 
-	// Both answer whether they did, and whether there is such a request.
-	decidePairing = `
-	WITH done AS (` + updatePairing + `), event AS (` + insertEvent + `)
-	SELECT EXISTS (SELECT FROM done), EXISTS (SELECT FROM pairings WHERE id = $12)`
+	decidePairing = `WITH done AS (` + updatePairing + `)` + insertEvent
 
-	redeemPairing = `
-	WITH done AS (` + updatePairing + `), runner AS (` + insertRunner + `), event AS (` + insertEvent + `)
-	SELECT EXISTS (SELECT FROM done), EXISTS (SELECT FROM pairings WHERE id = $12)`
+	redeemPairing = `WITH done AS (` + updatePairing + `), runner AS (` + insertRunner + `),
+	presence AS (` + insertPresence + `)` + insertEvent
 
 	deletePairings = `DELETE FROM pairings WHERE expires_at < $1`
 )

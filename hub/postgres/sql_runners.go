@@ -24,11 +24,19 @@ const (
 		INSERT INTO runners (id, owner, label, labels, token_digest, hostname, paired_by, paired_at)
 		SELECT $27::text, $28::text, $29::text, $30::text[], $31::bytea, $32::text, $33::text, $34::timestamptz FROM done`
 
+	// insertPresence stores what a machine told when it was paired, before its first poll.
+	insertPresence = `
+		INSERT INTO runner_presence (` + presenceColumns + `)
+		SELECT $27, $35::text, $36::text, $37::text, $38::int, $39::text[], $40::int, $41::int, $42::bool,
+			$43::text, $44::text, $45::timestamptz FROM done`
+
+	presenceColumns = `runner_id, os, arch, version, protocol, capabilities, slots, free_slots, draining,
+		status_text, status_level, seen_at`
+
 	// savePresence takes an array of objects. What another hub has heard later stays. Rows are locked in the
 	// order of their keys, so that two hubs which save the same runners do not wait for each other.
 	savePresence = `
-		INSERT INTO runner_presence AS s (runner_id, os, arch, version, protocol, capabilities, slots, free_slots,
-			draining, status_text, status_level, seen_at)
+		INSERT INTO runner_presence AS s (` + presenceColumns + `)
 		SELECT n.id, n.os, n.arch, n.version, n.protocol, n.capabilities, n.slots, n.free_slots,
 			n.draining, n.status_text, n.status_level, n.seen_at
 		FROM jsonb_to_recordset($1) AS n (id text, os text, arch text, version text, protocol int, capabilities text[],
