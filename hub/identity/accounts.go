@@ -14,18 +14,14 @@ const (
 	FirstWorkspace = "default"
 )
 
-// Bootstrap gives an empty store its first admin and workspace, and returns the
-// admin's API key: the only time that it is known. created is false when somebody was there first.
-func (s *Service) Bootstrap(ctx context.Context) (key string, created bool, err error) {
+// Bootstrap gives an empty store its first admin, with the API key given, and its first
+// workspace. created is false when the store has users already.
+func (s *Service) Bootstrap(ctx context.Context, key string) (created bool, err error) {
 	now := s.now()
 	u := hub.User{ID: NewID(hub.UserIDPrefix), Login: FirstLogin, Admin: true, CreatedAt: now}
 	w := hub.Workspace{ID: NewID(hub.WorkspaceIDPrefix), Slug: FirstWorkspace, CreatedAt: now}
-	key, k := s.newKey(u.ID, "bootstrap", time.Time{})
-	created, err = s.store.Bootstrap(ctx, u, w, k, s.event(hub.ActHubBootstrapped, map[string]string{"login": u.Login, "workspace": w.Slug}))
-	if err != nil || !created {
-		return "", false, err
-	}
-	return key, true, nil
+	k := s.keyRow(key, u.ID, "bootstrap", time.Time{})
+	return s.store.Bootstrap(ctx, u, w, k, s.event(hub.ActHubBootstrapped, map[string]string{"login": u.Login, "workspace": w.Slug}))
 }
 
 // CreateUser adds a person. Conflict when the login is taken.
@@ -80,7 +76,8 @@ func (s *Service) CreateKey(ctx context.Context, login, name string, ttl time.Du
 	if ttl > 0 {
 		expires = s.now().Add(ttl)
 	}
-	key, k := s.newKey(u.ID, name, expires)
+	key := pairing.New(pairing.APIKey)
+	k := s.keyRow(key, u.ID, name, expires)
 	e := s.event(hub.ActKeyCreated, map[string]string{"login": login, "key": k.ID, "name": name})
 	if err := s.store.CreateKey(ctx, k, e); err != nil {
 		return "", hub.APIKey{}, err
@@ -98,10 +95,9 @@ func (s *Service) Memberships(ctx context.Context, p hub.Principal) ([]hub.Membe
 	return s.store.Memberships(ctx, p.User.ID)
 }
 
-// newKey draws a key. Its plaintext goes to the caller, its digest into the row.
-func (s *Service) newKey(userID, name string, expires time.Time) (string, hub.APIKey) {
-	key := pairing.New(pairing.APIKey)
-	return key, hub.APIKey{
+// keyRow is what is stored of a key: its digest, and never the key.
+func (s *Service) keyRow(key, userID, name string, expires time.Time) hub.APIKey {
+	return hub.APIKey{
 		ID: NewID(hub.KeyIDPrefix), UserID: userID, Name: name, Digest: hub.Digest(key),
 		CreatedAt: s.now(), ExpiresAt: expires,
 	}

@@ -40,3 +40,8 @@ func (c *Client) RevokeWorkspaceRunner(ctx context.Context, args mcp.RevokeWorks
 func (c *Client) Whoami(ctx context.Context) (mcp.WhoamiResult, error) {
 	return call[mcp.WhoamiResult](ctx, c, mcp.ToolWhoami, struct{}{}, 0, idempotent)
 }
+
+// UnpairRunner ends the pairing of the runner whose token the client has.
+func (c *Client) UnpairRunner(ctx context.Context) (mcp.UnpairRunnerResult, error) {
+	return call[mcp.UnpairRunnerResult](ctx, c, mcp.ToolUnpairRunner, struct{}{}, 0, once)
+}
