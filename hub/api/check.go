@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/agnivade/levenshtein"
 	"github.com/google/jsonschema-go/jsonschema"
@@ -68,6 +69,10 @@ func (c *checker) text(path string, s *jsonschema.Schema, v string) {
 		c.add(path, "has %d bytes; at most %d are allowed", len(v), *s.MaxLength)
 	case len(s.Enum) > 0 && !slices.Contains(s.Enum, any(v)):
 		c.add(path, "must be one of %s, not %s", words(s.Enum), quote(v))
+	case s.Format == "date-time":
+		if _, err := time.Parse(time.RFC3339Nano, v); err != nil {
+			c.add(path, "must be a time such as 2026-01-02T15:04:05Z, not %s", quote(v))
+		}
 	}
 }
 
@@ -164,7 +169,11 @@ func meant(name string, known []string) string {
 	best, distance := "", max(1, len(name)/3)+1
 	if len(name) <= 64 {
 		for _, k := range known {
-			if d := levenshtein.ComputeDistance(strings.ToLower(name), k); d < distance {
+			d := levenshtein.ComputeDistance(strings.ToLower(name), k)
+			if len(name) > 2 && strings.HasPrefix(k, strings.ToLower(name)) {
+				d = min(d, 1) // an abbreviation
+			}
+			if d < distance {
 				best, distance = k, d
 			}
 		}

@@ -36,7 +36,7 @@ func TestWrongArgumentsAreToldInWords(t *testing.T) {
 		"not JSON":              {mcp.ToolGetJob, `{"job_id":`, "the arguments are not JSON: they end in the middle"},
 		"two values":            {mcp.ToolGetJob, `{"job_id":"job_1"} {}`, "the arguments are not JSON: something follows the object"},
 		"no object":             {mcp.ToolGetJob, `["job_1"]`, "must be an object, not an array"},
-		"no time":               {mcp.ToolListJobs, `{"since":"yesterday"}`, "the arguments cannot be read"},
+		"no time":               {mcp.ToolListJobs, `{"since":"yesterday"}`, "since must be a time such as"},
 		"number beyond int64":   {mcp.ToolHeartbeatJob, `{"job_id":"job_1","attempt":1,"lease_epoch":99999999999999999999,"lease_token":"t","phase":"running"}`, "lease_epoch"},
 		"nested unknown":        {mcp.ToolSubmitJobResult, `{` + proof + `,"result":{"status":"failed","usage":{"cpu_ms":1,"memory_peak_bytes":1,"wall_ms":1,"gpu":1},"leaks":{"containers":0,"networks":0,"volumes":0}}}`, "result.usage.gpu is not a known field"},
 		"nested in a list":      {mcp.ToolSubmitJobResult, `{` + proof + `,"result":{"status":"failed","steps":[{"name":"a","status":"meh","duration_ms":1}],"usage":{"cpu_ms":1,"memory_peak_bytes":1,"wall_ms":1},"leaks":{"containers":0,"networks":0,"volumes":0}}}`, "result.steps[0].status must be one of"},

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -15,6 +16,7 @@ func inputSchema(t Type, l limits) (*jsonschema.Schema, error) {
 	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		// The only raw JSON that a caller sends is a job spec.
 		reflect.TypeFor[json.RawMessage](): {Types: []string{"string", "object"}},
+		reflect.TypeFor[time.Time]():       timestamp,
 	}})
 	if err != nil {
 		return nil, err
@@ -47,7 +49,10 @@ func outputSchema(t Type) (*jsonschema.Schema, error) {
 // resultTypes: raw JSON in a result is a canonical job spec.
 var resultTypes = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[json.RawMessage](): {Type: "object"},
+	reflect.TypeFor[time.Time]():       timestamp,
 }
+
+var timestamp = &jsonschema.Schema{Type: "string", Format: "date-time"}
 
 func property(s *jsonschema.Schema, path string) (*jsonschema.Schema, error) {
 	for name := range strings.SplitSeq(path, ".") {
