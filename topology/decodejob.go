@@ -28,7 +28,7 @@ func (d *decoder) job(root value) *Spec {
 		"steps":       func(v value) { s.Steps = d.steps(v) },
 		"services":    func(v value) { s.Services = d.services(v) },
 		"env":         func(v value) { s.Env = d.env(v) },
-		"working_dir": func(v value) { s.WorkingDir = d.directory(v) },
+		"working_dir": func(v value) { s.WorkingDir = d.workspace(v) },
 		"user":        func(v value) { s.User = d.user(v) },
 		"shell":       func(v value) { s.Shell = d.shell(v) },
 		"requires":    func(v value) { s.Requires = d.words(v, d.capability) },
@@ -53,26 +53,26 @@ func (d *decoder) job(root value) *Spec {
 }
 
 // together checks what no field can know alone.
-func (d *decoder) together(s *Spec, root value, got map[string]value) {
-	if root.lacks("image") {
+func (d *decoder) together(s *Spec, root value, got found) {
+	if got.lacks("image") {
 		d.report(root.key, "image", ProblemUnsupported, "missing: a job without a container is not supported",
 			"name the image that the job runs in")
 	}
-	command, both := got["command"]
-	steps, ok := got["steps"]
+	command, both := got.values["command"]
+	steps, ok := got.values["steps"]
 	if both && ok {
 		later := steps
-		if command.key.line > steps.key.line {
+		if steps.key.before(command.key.position) {
 			later = command
 		}
 		d.report(later.key, later.path, ProblemConflict, "command and steps exclude each other",
 			"write the command as the run of a step")
 	}
-	if shell, ok := got["shell"]; ok && len(s.Steps) == 0 && s.Shell != nil {
+	if shell, ok := got.values["shell"]; ok && got.lacks("steps") {
 		d.report(shell.key, shell.path, ProblemConflict, "a shell without steps has nothing to run", "a command runs without a shell")
 	}
 	if s.Network == NetworkNone && len(s.Services) > 0 {
-		d.report(got["network"].node, "network", ProblemConflict, "services need a network",
+		d.report(got.values["network"].node, "network", ProblemConflict, "services need a network",
 			`"restricted" reaches the services and nothing else`)
 	}
 }
@@ -92,7 +92,7 @@ func (d *decoder) steps(v value) []Step {
 		}
 		got := d.step(item, &step)
 		at := item.node
-		if name, ok := got["name"]; ok {
+		if name, ok := got.values["name"]; ok {
 			at = name.node
 		} else {
 			step.Name = "step " + strconv.Itoa(len(all)+1)
@@ -108,10 +108,10 @@ func (d *decoder) steps(v value) []Step {
 	return all
 }
 
-func (d *decoder) step(v value, s *Step) map[string]value {
+func (d *decoder) step(v value, s *Step) found {
 	if v.kind != mappingNode {
 		d.report(v.node, v.path, ProblemType, "must be a mapping", `write the script as "run: …"`)
-		return nil
+		return found{}
 	}
 	got := d.object(v, fields{
 		"name":   func(v value) { s.Name = d.title(v) },
@@ -119,7 +119,7 @@ func (d *decoder) step(v value, s *Step) map[string]value {
 		"always": func(v value) { s.Always = d.boolean(v) },
 		"env":    func(v value) { s.Env = d.env(v) },
 	}, stepStrangers)
-	if v.lacks("run") {
+	if got.lacks("run") {
 		d.report(v.key, join(v.path, "run"), ProblemMissing, "missing", "it is the script that the step runs")
 	}
 	return got

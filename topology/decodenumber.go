@@ -59,6 +59,11 @@ func (d *decoder) memory(v value) int64 {
 	if !ok {
 		return 0
 	}
+	if v.class == numberClass {
+		if n, err := whole(s); err == nil {
+			s = strconv.FormatInt(n, 10)
+		}
+	}
 	if !sizeText.MatchString(s) {
 		d.report(v.node, v.path, ProblemInvalid, "not a size: "+quote(s), `for example "512MiB" or "4GiB"`)
 		return 0
@@ -84,20 +89,37 @@ func (d *decoder) pids(v value) int64 {
 }
 
 func (d *decoder) integer(v value, least, most int64) int64 {
-	if v.kind != scalarNode || v.class != numberClass || !wholeNumber.MatchString(v.text) {
+	n, err := whole(v.text)
+	switch isText := v.kind == scalarNode && v.class == textClass; {
+	case v.kind != scalarNode || errors.Is(err, strconv.ErrSyntax) || isText:
 		hint := ""
-		if v.kind == scalarNode && v.class == textClass && wholeNumber.MatchString(v.text) {
+		if isText && err == nil {
 			hint = "write it without quotes"
 		}
 		d.report(v.node, v.path, ProblemType, "must be a whole number", hint)
-		return 0
-	}
-	n, err := strconv.ParseInt(v.text, 10, 64)
-	if err != nil || n < least || n > most {
+	case err != nil || n < least || n > most:
 		d.report(v.node, v.path, ProblemOutOfRange, fmt.Sprintf("must be from %d to %d", least, most), "")
-		return 0
+	default:
+		return n
 	}
-	return n
+	return 0
+}
+
+// whole reads a whole number. Programs that know floating point only write
+// 4096 as 4.096e+03: that is accepted as long as it is exact.
+func whole(s string) (int64, error) {
+	if wholeNumber.MatchString(s) {
+		return strconv.ParseInt(s, 10, 64)
+	}
+	const exact = 1 << 53
+	f, err := strconv.ParseFloat(s, 64)
+	switch {
+	case !realNumber.MatchString(s), err == nil && f != math.Trunc(f):
+		return 0, strconv.ErrSyntax
+	case err != nil || f > exact || f < -exact:
+		return 0, strconv.ErrRange
+	}
+	return int64(f), nil
 }
 
 func (d *decoder) boolean(v value) bool {

@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -20,21 +19,22 @@ type value struct {
 	key *node
 }
 
-// has tells whether a mapping has a key, known or not.
-func (v value) has(key string) bool {
-	return slices.ContainsFunc(v.entries, func(e entry) bool { return e.key.text == key })
-}
-
-// lacks tells that a mapping has neither the key nor what looks like a slip of
-// it: one mistake is reported once.
-func (v value) lacks(key string) bool {
-	return !slices.ContainsFunc(v.entries, func(e entry) bool {
-		return e.key.text == key || nearest(e.key.text, []string{key}) != ""
-	})
-}
-
 // fields says what to do with each known field of a mapping.
 type fields map[string]func(value)
+
+// found is what a mapping with known fields has, good values or not.
+type found struct {
+	values map[string]value
+	slips  map[string]bool // known fields that an unknown one resembles
+	other  map[string]bool // unknown fields
+}
+
+// lacks tells that a field is neither there nor misspelt: one mistake is
+// reported once.
+func (f found) lacks(name string) bool {
+	_, ok := f.values[name]
+	return !ok && !f.slips[name]
+}
 
 func (d *decoder) report(at *node, path, code, message, hint string) {
 	d.problems = append(d.problems, Problem{
@@ -42,23 +42,24 @@ func (d *decoder) report(at *node, path, code, message, hint string) {
 	})
 }
 
-// object decodes a mapping with known fields and returns the values it has,
-// whether or not they were any good.
-func (d *decoder) object(v value, known fields, others strangers) map[string]value {
-	seen := map[string]value{}
+// object decodes a mapping with known fields.
+func (d *decoder) object(v value, known fields, others strangers) found {
+	got := found{map[string]value{}, map[string]bool{}, map[string]bool{}}
 	d.each(v, func(f value) {
-		decode, ok := known[f.key.text]
+		name := f.key.text
+		decode, ok := known[name]
 		if !ok {
-			code, message, hint := others.explain(f.key.text, known)
+			code, message, hint, near := others.explain(name, known)
 			d.report(f.key, f.path, code, message, hint)
+			got.other[name], got.slips[near] = true, true
 			return
 		}
-		seen[f.key.text] = f
+		got.values[name] = f
 		if !d.isNull(f) {
 			decode(f)
 		}
 	})
-	return seen
+	return got
 }
 
 // each visits the entries of a mapping in the order of the text. Keys that are

@@ -60,10 +60,10 @@ func (d *decoder) service(v value, graph *dependencies) (s Service) {
 	if v.kind != mappingNode {
 		return s
 	}
-	if v.lacks("image") && !v.has("build") { // the refusal of build says it all
+	if got.lacks("image") && !got.other["build"] { // the refusal of build says it all
 		d.report(v.key, join(v.path, "image"), ProblemMissing, "missing", "name the image that the service runs")
 	}
-	if both, ok := got["resources"]; !ok {
+	if both, ok := got.values["resources"]; !ok {
 		s.Resources = flat
 	} else if flat != (Resources{}) {
 		d.report(both.key, both.path, ProblemConflict, "resources excludes cpus, mem_limit and pids_limit", "they are two spellings of the same limits")
@@ -90,14 +90,14 @@ func (d *decoder) healthcheck(v value) *Healthcheck {
 	if v.kind != mappingNode {
 		return nil
 	}
-	test, tested := got["test"]
+	test, tested := got.values["test"]
 	off := len(h.Test) == 1 && h.Test[0] == healthNone
 	switch {
 	case disable && tested && !off:
 		d.report(test.key, test.path, ProblemConflict, "a disabled healthcheck has no test", "remove one of the two")
 	case disable || off:
 		return &Healthcheck{Test: []string{healthNone}}
-	case v.lacks("test"):
+	case got.lacks("test"):
 		d.report(v.key, join(v.path, "test"), ProblemMissing, "missing", `write the command that tells when the service is ready`)
 	}
 	return h

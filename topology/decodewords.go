@@ -90,6 +90,15 @@ func (d *decoder) directory(v value) string {
 	return s
 }
 
+// workspace is the job's working directory: a volume is mounted there.
+func (d *decoder) workspace(v value) string {
+	s := d.directory(v)
+	if s != "" && path.Clean(s) == "/" {
+		d.report(v.node, v.path, ProblemInvalid, "the root cannot be the working directory of a job", `for example "/work"`)
+	}
+	return s
+}
+
 func (d *decoder) user(v value) string {
 	s, ok := d.text(v)
 	if ok && (len(s) > maxEnvName || !userName.MatchString(s)) {
@@ -145,6 +154,7 @@ func oneOf[T ~string](d *decoder, v value, words ...T) T {
 // tmpfs decodes one mount or a list of them.
 func (d *decoder) tmpfs(v value) []string {
 	var mounts []string
+	first := map[string]*node{}
 	mount := func(v value) {
 		s, ok := d.text(v)
 		if !ok {
@@ -154,7 +164,10 @@ func (d *decoder) tmpfs(v value) []string {
 		bad := with && slices.ContainsFunc(strings.Split(options, ","), func(o string) bool { return !mountOption.MatchString(o) })
 		if bad || len(s) > maxPath || !path.IsAbs(target) || path.Clean(target) == "/" {
 			d.report(v.node, v.path, ProblemInvalid, "not a tmpfs mount: "+quote(s), `for example "/tmp" or "/tmp:size=64m,mode=1777"`)
+		} else if before := first[path.Clean(target)]; before != nil {
+			d.report(v.node, v.path, ProblemDuplicate, quote(target)+" is mounted twice, first on "+before.String(), "keep one of them")
 		}
+		first[path.Clean(target)] = v.node
 		mounts = append(mounts, s)
 	}
 	if v.kind == scalarNode {

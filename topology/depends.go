@@ -51,10 +51,10 @@ func (d *decoder) dependsOn(v value, from string, graph *dependencies) map[strin
 }
 
 func (d *decoder) condition(v value) (c Condition) {
-	d.object(v, fields{
+	got := d.object(v, fields{
 		"condition": func(v value) { c = oneOf(d, v, ServiceStarted, ServiceHealthy, ServiceCompleted) },
 	}, dependencyStrangers)
-	if v.kind == mappingNode && v.lacks("condition") {
+	if v.kind == mappingNode && got.lacks("condition") {
 		d.report(v.key, join(v.path, "condition"), ProblemMissing, "missing", `for example "condition: service_healthy"`)
 	}
 	return c

@@ -72,8 +72,11 @@ func syntaxProblem(data []byte, err error, limits *yamlLimits) *Problem {
 	at := position{load.Mark.Line, load.Mark.Column}
 	// What is missing at the end of the text was opened somewhere: say where.
 	end := positionOf(data, len(bytes.TrimRight(data, " \n")))
-	if context := load.ContextMark; context.Line > 0 && (at.line > end.line || at == end) {
-		at = position{context.Line, context.Column}
+	if at.line > end.line || at == end {
+		at = end
+		if opened := (position{load.ContextMark.Line, load.ContextMark.Column}); opened.line > 0 && opened.before(end) {
+			at = opened
+		}
 	}
 	if limits.deep {
 		return tooDeep(at)

@@ -9,18 +9,23 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// nearest returns the word that was probably meant, or "". A word may be one
-// edit in three characters away; long text is never compared, so that an error
-// costs little however the spec looks.
+// nearest returns the word that was probably meant, or "". Half of its
+// characters may differ, at most three. Long text is never compared, so that an
+// error costs little however the spec looks.
 func nearest(word string, known []string) string {
-	length := utf8.RuneCountInString(word)
-	if len(word) > maxQuoted {
+	if len(word) > maxQuoted || word == "" {
 		return ""
 	}
-	best, distance := "", max(1, length/3)+1
+	length := utf8.RuneCountInString(word)
+	best, score := "", 2*min(3, max(1, length/2))+1
 	for _, k := range known {
-		if n := levenshtein.ComputeDistance(word, k); n < distance && n < len(k) {
-			best, distance = k, n
+		n := levenshtein.ComputeDistance(word, k)
+		s := 2 * n
+		if k != "" && k[0] != word[0] {
+			s++ // the first letter is seldom wrong
+		}
+		if s < score && n < len(k) {
+			best, score = k, s
 		}
 	}
 	return best
@@ -40,18 +45,19 @@ type strangers struct {
 	meant   map[string]string // another word for something that exists → where it is
 }
 
-// explain says why a field is refused.
-func (s strangers) explain(key string, known fields) (code, message, hint string) {
+// explain says why a field is refused. Where it is a slip, near is what was meant.
+func (s strangers) explain(key string, known fields) (code, message, hint, near string) {
 	if hint, ok := s.meant[key]; ok {
-		return ProblemUnknownField, "unknown field", hint
+		return ProblemUnknownField, "unknown field", hint, ""
 	}
 	if hint, ok := s.refused[key]; ok {
-		return ProblemUnsupported, "not supported", hint
+		return ProblemUnsupported, "not supported", hint, ""
 	}
 	if strings.HasPrefix(key, "x-") {
-		return ProblemUnsupported, "extension fields are not supported", "put an anchor where its value is first used"
+		return ProblemUnsupported, "extension fields are not supported", "put an anchor where its value is first used", ""
 	}
-	return ProblemUnknownField, "unknown field", didYouMean(key, known.names())
+	near = nearest(key, known.names())
+	return ProblemUnknownField, "unknown field", didYouMean(key, known.names()), near
 }
 
 // names lists the fields in a stable order, so that suggestions are stable.

@@ -80,6 +80,10 @@ func checkYAML(data []byte) *Problem {
 // position is a place in a text; both count from 1, columns in characters.
 type position struct{ line, col int }
 
+func (p position) before(q position) bool {
+	return p.line < q.line || p.line == q.line && p.col < q.col
+}
+
 func (p position) String() string { return fmt.Sprintf("line %d, column %d", p.line, p.col) }
 
 // positionOf finds the place of a byte offset. It is for errors: it scans from
