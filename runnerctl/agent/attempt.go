@@ -1,0 +1,177 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/runnerhub/runnerhub/mcp"
+	"github.com/runnerhub/runnerhub/topology"
+)
+
+// start runs the attempt of a lease in a goroutine of its own. The slot was taken
+// by the caller and is freed when the hub has settled the attempt.
+func (a *Agent) start(l *mcp.Lease, hubID string) {
+	id := topology.Identity{Hub: hubID, Runner: a.cfg.RunnerID, Job: l.JobID, Attempt: l.Attempt, Epoch: l.LeaseEpoch}
+	a.setLive(id, true)
+	a.board.change(func(b *board) { b.busy++ })
+	t := &attempt{a: a, lease: l, id: id, logger: a.logger.With("job", l.JobID, "attempt", l.Attempt)}
+	a.attempts.Go(func() {
+		t.run(func() {
+			a.setLive(id, false)
+			a.board.change(func(b *board) { b.busy-- })
+			<-a.slots
+		})
+	})
+}
+
+// attempt is one execution on its way from lease to report.
+type attempt struct {
+	a      *Agent
+	lease  *mcp.Lease
+	id     topology.Identity
+	logger *slog.Logger
+	keeper *keeper
+}
+
+// run acknowledges, executes and reports. free is called once the slot may have its next job.
+func (t *attempt) run(free func()) {
+	begin := time.Now()
+	ctx, stop := context.WithCancelCause(t.a.hard)
+	defer stop(nil)
+	t.keeper = newKeeper(t.a.client, t.lease, stop, t.logger, t.a.unpaired)
+	// All times count from the lease's receipt on the monotonic clock: what this
+	// machine's calendar says does not matter. The hub gives the attempt up at its deadline.
+	if ms := t.lease.DeadlineMS; ms > 0 {
+		defer time.AfterFunc(time.Duration(ms)*time.Millisecond, t.keeper.lose).Stop()
+	}
+	if !t.keeper.acknowledge(ctx) {
+		t.finish(nil, nil, t.unbegun(context.Cause(ctx)), free)
+		return
+	}
+
+	life, end := context.WithCancel(context.Background())
+	var loops sync.WaitGroup
+	loops.Go(func() { t.keeper.hold(life) })
+	loops.Go(func() { t.keeper.tell(life) })
+	defer loops.Wait()
+	defer end()
+	settled := func() { // nobody wants heartbeats from here on
+		end()
+		free()
+	}
+
+	spec, fault := t.spec()
+	if fault != nil {
+		t.finish(nil, nil, fault, settled)
+		return
+	}
+	e, err := t.a.spool.create(leaseRecord{RunnerID: t.id.Runner, HubID: t.id.Hub, Proof: proofOf(t.lease), LogURL: t.lease.LogURL})
+	if err != nil {
+		fault := spoolFault(err)
+		t.a.engine.failed(fault.Message)
+		t.finish(nil, nil, &report{Fail: fault}, settled)
+		return
+	}
+	log := newLogSpool(e, t.a.cfg.SpoolLimit)
+	up := t.a.upload(context.Background(), e, log, t.logger)
+	t.logger.Info("running a job", "name", spec.Name, "image", spec.Image)
+
+	obs := &observer{ctx: ctx, keeper: t.keeper, log: log, stop: stop}
+	res := t.execute(ctx, spec, obs)
+	t.keeper.phaseIs(topology.PhaseCollecting, "")
+	log.Close()
+	size, _ := log.Size()
+	rep := t.report(context.Cause(ctx), res, obs.failure(), size)
+	t.logger.Info("the job ended", "status", res.Status, "ms", time.Since(begin).Milliseconds(), "failure", summary(res.Failure))
+	t.finish(e, up, rep, settled)
+}
+
+// spec is the job as this runner understands it, or why it does not.
+func (t *attempt) spec() (*topology.Spec, *report) {
+	spec, err := topology.Parse(t.lease.Spec)
+	if err != nil {
+		return nil, &report{Fail: &failReport{
+			Class: string(topology.ClassSpecInvalid), Message: clip("This runner cannot read the job's spec: "+err.Error(), maxMessage),
+			Hint: fmt.Sprintf("the runner is %s; install the hub's release on the machine if the spec is right", mcp.Version),
+		}}
+	}
+	if ms := t.lease.TimeoutMS; ms > 0 { // the hub's default, where the spec names none
+		spec.Timeout = topology.Duration(time.Duration(ms) * time.Millisecond)
+	}
+	return spec, nil
+}
+
+// execute runs the job. A panic of the executor's costs this job and not the others.
+func (t *attempt) execute(ctx context.Context, spec *topology.Spec, obs topology.Observer) (res topology.Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			t.logger.Error("the executor panicked", "panic", p, "stack", string(debug.Stack()))
+			res = internal(fmt.Sprintf("The runner failed: %v", p))
+		}
+	}()
+	return t.a.cfg.Executor.Run(ctx, t.id, spec, obs)
+}
+
+// report is what to tell the hub of an execution, nil if nobody wants to know.
+// cause is what ended it early, if anything did.
+func (t *attempt) report(cause error, res topology.Result, logErr error, logBytes int64) *report {
+	class := topology.Class("")
+	if res.Failure != nil {
+		class = res.Failure.Class
+	}
+	switch {
+	case errors.Is(cause, topology.ErrStale):
+		return nil
+	case logErr != nil && res.Status != topology.Succeeded:
+		f := spoolFault(logErr)
+		res.Status, res.Failure = topology.Failed, &topology.Failure{Class: topology.Class(f.Class), Message: f.Message, Hint: f.Hint}
+		t.a.engine.failed(f.Message)
+	case errors.Is(cause, topology.ErrDraining) && res.Status == topology.Canceled:
+		return released("the runner is shutting down")
+	case class == topology.ClassDockerUnavailable || class == topology.ClassDiskFull:
+		t.a.engine.failed(res.Failure.Message)
+	default:
+		t.a.engine.worked()
+	}
+	return &report{Result: resultOf(res, logBytes)}
+}
+
+// unbegun is what to tell the hub of a lease that was not begun.
+func (t *attempt) unbegun(cause error) *report {
+	switch {
+	case errors.Is(cause, topology.ErrStale):
+		return nil
+	case errors.Is(cause, topology.ErrCanceled):
+		return &report{Result: &mcp.Result{Status: string(topology.Canceled), Failure: &mcp.Failure{
+			Class: string(topology.ClassCanceled), Message: clip(cause.Error(), maxMessage),
+		}}}
+	default:
+		return released("the runner is shutting down")
+	}
+}
+
+// spoolFault is the failure of a job that this machine cannot keep the log of.
+func spoolFault(err error) *failReport {
+	if isDiskFull(err) {
+		return &failReport{
+			Class: string(topology.ClassDiskFull), Message: "The runner's disk is full: there is no room for the job's log.",
+			Hint: "free some space on the runner's machine",
+		}
+	}
+	return &failReport{
+		Class: string(topology.ClassInternal), Message: clip("The runner cannot keep the job's log: "+err.Error(), maxMessage),
+		Hint: "see whether the runner may write to its spool directory",
+	}
+}
+
+func summary(f *topology.Failure) string {
+	if f == nil {
+		return ""
+	}
+	return string(f.Class) + ": " + clip(f.Message, maxReason)
+}

@@ -1,0 +1,77 @@
+package agent
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+
+	"github.com/runnerhub/runnerhub/mcp"
+)
+
+// entry is one attempt in the spool.
+type entry struct {
+	spool  *spool
+	dir    string
+	lease  leaseRecord
+	report *report // nil: the attempt has not ended
+}
+
+// leaseRecord is what has to be known of a lease after a restart.
+type leaseRecord struct {
+	RunnerID string         `json:"runner_id"`
+	HubID    string         `json:"hub_id"`
+	Proof    mcp.LeaseProof `json:"proof"`
+	LogURL   string         `json:"log_url"`
+}
+
+// report is an attempt's end, as it will be told to the hub. Exactly one field is set.
+type report struct {
+	Result  *mcp.Result `json:"result,omitempty"`
+	Fail    *failReport `json:"fail,omitempty"`
+	Release *string     `json:"release,omitempty"` // the reason
+}
+
+type failReport struct {
+	Class   string `json:"class"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+func released(reason string) *report { return &report{Release: &reason} }
+
+// status is the report in one word, for people.
+func (r *report) status() string {
+	switch {
+	case r.Result != nil:
+		return r.Result.Status
+	case r.Fail != nil:
+		return "failed"
+	default:
+		return "released"
+	}
+}
+
+// saveLease is not synced to the disk: a killed process leaves it whole, and
+// after a loss of power the hub finds out by itself.
+func (e *entry) saveLease() error { return e.save("lease.json", e.lease, false) }
+
+// end keeps the report, before it is sent for the first time.
+func (e *entry) end(r *report) error {
+	e.report = r
+	return e.save("report.json", r, true)
+}
+
+func (e *entry) save(name string, v any, durable bool) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return e.spool.replace(filepath.Join(e.dir, name), b, durable)
+}
+
+// remove forgets the attempt. The lease goes first: what is left of an entry
+// without one is not sent again.
+func (e *entry) remove() error {
+	_ = os.Remove(filepath.Join(e.dir, "lease.json"))
+	return os.RemoveAll(e.dir)
+}

@@ -1,0 +1,79 @@
+package agent
+
+import (
+	"context"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/runnerhub/runnerhub/topology"
+)
+
+// recover sends what an earlier process left in the spool. The channel is closed when it is done.
+//
+// An attempt that has a report is told to the hub as it is. One that has none
+// was interrupted: the process was killed or the machine lost power. Its containers are swept
+// first; then it is reported as failed with class runner_lost, at once instead of a
+// TTL later, and the hub runs the job again. It is not given back with
+// release_job: that costs no attempt, and a job that takes its runner down with it would come back forever.
+func (a *Agent) recover(ctx context.Context, loops *sync.WaitGroup) <-chan struct{} {
+	done := make(chan struct{})
+	found, broken, err := a.spool.entries()
+	if err != nil {
+		a.logger.Error("the spool cannot be read", "err", err)
+	}
+	for _, dir := range broken {
+		a.logger.Warn("removing a spool entry that cannot be read", "dir", dir)
+		_ = os.RemoveAll(dir)
+	}
+	loops.Go(func() {
+		defer close(done)
+		for _, e := range found {
+			a.recoverEntry(ctx, e)
+		}
+	})
+	return done
+}
+
+func (a *Agent) recoverEntry(ctx context.Context, e *entry) {
+	p := e.lease.Proof
+	logger := a.logger.With("job", p.JobID, "attempt", p.Attempt)
+	if e.lease.RunnerID != a.cfg.RunnerID {
+		logger.Warn("dropping what another pairing of this machine left")
+		_ = e.remove()
+		return
+	}
+	log, err := reopenLog(e, a.cfg.SpoolLimit)
+	if err != nil {
+		logger.Error("the unsent log cannot be read; the rest is sent without it", "err", err)
+		log = newLogSpool(e, a.cfg.SpoolLimit)
+	}
+	if e.report == nil {
+		select {
+		case <-a.engine.swept:
+		case <-ctx.Done():
+			return
+		}
+		a.interrupted(ctx, e, log)
+		if err := e.end(e.report); err != nil {
+			logger.Error("the result cannot be kept on disk; it is sent all the same", "err", err)
+		}
+	}
+	log.Close()
+	logger.Info("telling the hub what an earlier run had not told", "status", e.report.status())
+	up := a.upload(ctx, e, log, logger)
+	if a.settle(ctx, up, e.report, p, func() {}, logger) == unsent {
+		<-up.done
+		return
+	}
+	a.forget(e, up, logger)
+}
+
+// interrupted makes the report of an attempt that had none.
+func (a *Agent) interrupted(ctx context.Context, e *entry, log *logSpool) {
+	const message = "The runner was killed or its machine went down while it ran this job."
+	_ = log.Append(ctx, topology.Record{Time: time.Now(), Stream: topology.System, Data: []byte(message + "\n")})
+	e.report = &report{Fail: &failReport{
+		Class: "runner_lost", Message: message, Hint: "see the runner's log on its machine for why",
+	}}
+}
