@@ -13,7 +13,7 @@ func (x *execution) runCommand() outcome {
 	x.watchers.Go(x.sampleUsage)
 	exit, err := x.job.Wait(x.ctx)
 	if err == nil || x.ctx.Err() == nil {
-		return x.exited(exit, err, &x.log.tail)
+		return x.exited("the job", exit, err)
 	}
 	exit, err = x.terminate(x.job.Wait, func(ctx context.Context) error {
 		return x.e.engine.Signal(ctx, x.names.Job, "SIGTERM")

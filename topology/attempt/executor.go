@@ -13,8 +13,9 @@ import (
 
 // Options tune an Executor; zero values mean the defaults.
 type Options struct {
-	// ReadyNetworks is how many networks each runner keeps at the ready, so that no
-	// job waits for one to be made. Default 2; negative is none. An engine has
+	// ReadyNetworks is how many networks each runner keeps, those in use included, so
+	// that no job waits for one to be made; a job beyond that makes its own. It should
+	// be the number of jobs at a time. Default 2; negative is none. An engine has
 	// addresses for about thirty networks in all.
 	ReadyNetworks int
 	// Removals is how many topologies are removed at the same time, default 2. More

@@ -77,18 +77,22 @@ func engineWords(err error) string {
 }
 
 // explainExit says what an exit code other than 0 means. said is the end of the output.
-func explainExit(exit topology.Exit, spec *topology.Spec, said []string) topology.Failure {
-	f := topology.Failure{Class: topology.ClassScript, Container: "job", Message: fmt.Sprintf("The job exited with code %d.", exit.Code)}
+func explainExit(who string, exit topology.Exit, spec *topology.Spec, said []string) topology.Failure {
+	f := topology.Failure{
+		Class: topology.ClassScript, Container: "job",
+		Message: sentence(fmt.Sprintf("%s exited with code %d", who, exit.Code)),
+	}
 	last := strings.ToLower(strings.Join(said, "\n"))
 	signal := signalOf(exit.Code)
 	switch {
 	case exit.OOM:
 		f.Class = topology.ClassOOM
-		f.Message = fmt.Sprintf("The job ran out of memory; a process of it was killed (exit code %d).", exit.Code)
-		f.Hint = "Raise resources.memory in the spec, or use less."
+		memory := "memory"
 		if m := spec.Resources.Memory; m > 0 {
-			f.Message = fmt.Sprintf("The job ran out of its %s of memory; a process of it was killed (exit code %d).", units.BytesSize(float64(m)), exit.Code)
+			memory = "its " + units.BytesSize(float64(m)) + " of memory"
 		}
+		f.Message = sentence(fmt.Sprintf("%s ran out of %s; a process of it was killed (exit code %d)", who, memory, exit.Code))
+		f.Hint = "Raise resources.memory in the spec, or use less."
 	case strings.Contains(last, "exec format error"):
 		f.Class = topology.ClassCapabilityMissing
 		f.Message = fmt.Sprintf("A program of the image %s is built for another processor or is no program at all (exec format error).", spec.Image)
@@ -102,7 +106,7 @@ func explainExit(exit topology.Exit, spec *topology.Spec, said []string) topolog
 		f.Message = fmt.Sprintf("The image %s cannot run the step's shell: %s", spec.Image, said[len(said)-1])
 		f.Hint = "Set `shell` to one that the image has."
 	case signal != "":
-		f.Message = fmt.Sprintf("The job was ended by %s (exit code %d).", signal, exit.Code)
+		f.Message = sentence(fmt.Sprintf("%s was ended by %s (exit code %d)", who, signal, exit.Code))
 	case exit.Code == 127:
 		f.Hint = "Exit code 127 means that a command was not found; is it in the image and in PATH?"
 	case exit.Code == 126:

@@ -38,9 +38,9 @@ func (x *execution) failed(err error) outcome {
 	return o
 }
 
-// exited is the outcome of a job's process, or a step's, that ended by itself.
-// said is the end of its output.
-func (x *execution) exited(exit topology.Exit, err error, said *tail) outcome {
+// exited is the outcome of a process that ended by itself: the job's ("the job")
+// or a step's ("the step build").
+func (x *execution) exited(who string, exit topology.Exit, err error) outcome {
 	if err != nil {
 		return x.failed(err)
 	}
@@ -50,7 +50,7 @@ func (x *execution) exited(exit topology.Exit, err error, said *tail) outcome {
 		return o
 	}
 	o.result.Status = topology.Failed
-	f := explainExit(exit, x.spec, said.lines(3))
+	f := explainExit(who, exit, x.spec, x.log.tail.lines(3))
 	o.result.Failure = &f
 	return o
 }

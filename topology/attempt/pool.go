@@ -26,6 +26,7 @@ type pool struct {
 	mu     sync.Mutex
 	ready  map[poolKey][]string
 	making map[poolKey]int
+	used   map[poolKey]int
 	all    map[string]bool // every network of the pool that exists, used or not
 	closed bool
 	wg     sync.WaitGroup
@@ -37,7 +38,10 @@ type poolKey struct {
 }
 
 func newPool(engine topology.Engine, opts Options) *pool {
-	p := &pool{engine: engine, opts: opts, ready: map[poolKey][]string{}, making: map[poolKey]int{}, all: map[string]bool{}}
+	p := &pool{
+		engine: engine, opts: opts, all: map[string]bool{},
+		ready: map[poolKey][]string{}, making: map[poolKey]int{}, used: map[poolKey]int{},
+	}
 	p.life, p.end = context.WithCancel(context.Background())
 	return p
 }
@@ -53,6 +57,7 @@ func (p *pool) take(hub, runner string, internal bool) string {
 	var name string
 	if ready := p.ready[key]; len(ready) > 0 {
 		name, p.ready[key] = ready[0], ready[1:]
+		p.used[key]++
 	}
 	p.refill(key)
 	return name
@@ -67,9 +72,10 @@ func (p *pool) warm(hub, runner string) {
 	}
 }
 
-// refill makes networks until enough are ready or in use; p.mu is held.
+// refill makes networks until there are enough, with those in use, which come
+// back; p.mu is held.
 func (p *pool) refill(key poolKey) {
-	for len(p.ready[key])+p.making[key] < p.opts.ReadyNetworks {
+	for len(p.ready[key])+p.making[key]+p.used[key] < p.opts.ReadyNetworks {
 		p.making[key]++
 		p.wg.Go(func() { p.make(key) })
 	}
@@ -98,12 +104,13 @@ func (p *pool) make(key poolKey) {
 	}
 }
 
-// give takes a network back. One that is still in use, or too many, is removed.
+// give takes a network back. One that a container is still on is removed.
 func (p *pool) give(ctx context.Context, hub, runner string, internal bool, name string) error {
 	key := poolKey{hub, runner, internal}
 	inUse, err := p.engine.NetworkInUse(ctx, name)
 	p.mu.Lock()
-	if err == nil && !inUse && !p.closed && len(p.ready[key]) < p.opts.ReadyNetworks {
+	p.used[key]--
+	if err == nil && !inUse && !p.closed {
 		p.ready[key] = append(p.ready[key], name)
 		p.mu.Unlock()
 		return nil

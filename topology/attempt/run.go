@@ -156,25 +156,37 @@ func (x *execution) startJob(ctx context.Context, op topology.Op) error {
 	return nil
 }
 
+// errOver is the cause of whatever still goes on when the attempt has a result.
+var errOver = errors.New("the attempt is over")
+
 // finish sends the last of the logs, has the topology removed and ends what
 // watched it.
 func (x *execution) finish(result *topology.Result) {
 	x.obs.Phase(topology.PhaseCollecting, "")
+	x.stop(errOver) // a no-op where there was a reason
+	stale := errors.Is(context.Cause(x.ctx), topology.ErrStale)
+	services := x.allServices()
+	if stale {
+		// Nobody reads them, and the observer may be holding them up.
+		x.log.close(true)
+		for _, svc := range services {
+			svc.log.close(true)
+		}
+	}
 	gone := context.Cause(x.live) != nil
-	x.sever(nil)
-	x.stop(errors.New("the attempt is over")) // a no-op where there was a reason
-	for _, svc := range x.allServices() {
+	if !gone {
+		x.killServices(services)
+	}
+	x.sever(errOver)
+	for _, svc := range services {
 		svc.process.Close()
+		svc.log.close(stale)
 	}
 	if x.job != nil {
 		x.job.Close()
 	}
-	x.watchers.Wait()
-	stale := errors.Is(context.Cause(x.ctx), topology.ErrStale)
-	for _, svc := range x.allServices() {
-		svc.log.close(stale)
-	}
 	x.log.close(stale)
+	x.watchers.Wait()
 	if gone {
 		result.Leaks = x.known.Count()
 	}

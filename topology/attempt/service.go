@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/runnerhub/runnerhub/topology"
@@ -80,6 +81,31 @@ func (x *execution) watchService(svc *service) {
 		return
 	}
 	x.stop(x.serviceDied(svc))
+}
+
+// killServices ends the services, whose work is done, and waits for the last that
+// they wrote: only the end of a process says that all of it has been read.
+func (x *execution) killServices(services []*service) {
+	ctx, cancel := context.WithTimeout(x.live, killTimeout)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, svc := range services {
+		wg.Go(func() {
+			select {
+			case <-svc.ended:
+				return
+			default:
+			}
+			if x.e.engine.Signal(ctx, svc.container, "SIGKILL") != nil {
+				return // it has just ended, or cannot be reached; the removal sees to it
+			}
+			select {
+			case <-svc.ended:
+			case <-ctx.Done():
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // awaited says whether another service waits for the end of name.

@@ -3,6 +3,7 @@ package attempt
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/runnerhub/runnerhub/topology"
@@ -16,6 +17,10 @@ const (
 	stepTimedOut  = "timed_out"
 	stepSkipped   = "skipped"
 )
+
+// stoppedState is what engines write into the output of a process that came too
+// late: its container had ended.
+const stoppedState = "cannot exec in a stopped state"
 
 // runSteps runs the steps one after the other in the job container. After a
 // failure only those marked always still run; after a stop none does.
@@ -70,8 +75,10 @@ func (x *execution) runStep(i int, step topology.Step) (topology.StepResult, out
 		out = x.ended(exit, err)
 	case topology.KindOf(err) == topology.KindNotRunning, topology.KindOf(err) == topology.KindNotFound:
 		out = x.lostJob()
+	case err == nil && exit.Code == 126 && strings.Contains(strings.Join(x.log.tail.lines(1), ""), stoppedState):
+		out = x.lostJob()
 	default:
-		out = x.exited(exit, err, &x.log.tail)
+		out = x.exited("the step "+step.Name, exit, err)
 	}
 	if err == nil {
 		result.ExitCode, result.Signal = &exit.Code, signalOf(exit.Code)
@@ -134,7 +141,7 @@ func (x *execution) lostJob() outcome {
 	if err == nil && exit.Code == 0 {
 		exit.Code = 137 // it was held open to be killed only; its own end is no success of the step's
 	}
-	o := x.exited(exit, err, &x.log.tail)
+	o := x.exited("the job container", exit, err)
 	o.stopped = true
 	return o
 }

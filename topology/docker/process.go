@@ -54,14 +54,19 @@ func (e *Engine) Start(ctx context.Context, name string, out topology.Output) (t
 		return fail("wait for", err)
 	default:
 	}
-	if err := e.client.ContainerStart(life, name, container.StartOptions{}); err != nil {
-		stream.Close()
-		return fail("start", err)
+	err = e.client.ContainerStart(life, name, container.StartOptions{})
+	if err == nil && !stop() {
+		err = ctx.Err()
 	}
 	timer.Stop()
-	if !stop() {
+	if err != nil {
 		stream.Close()
-		return fail("start", ctx.Err())
+		_, failed := fail("start", err)
+		select { // the client leaks the goroutine of a wait that nobody hears out
+		case <-exits:
+		case <-errs:
+		}
+		return nil, failed
 	}
 	p := &process{engine: e, name: name, cancel: cancel, done: make(chan struct{})}
 	go p.run(life, stream, exits, errs, out)
