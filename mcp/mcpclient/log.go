@@ -23,6 +23,10 @@ func (c *Client) PutLog(ctx context.Context, logURL string, offset int64, chunk 
 		return mcp.PutLogResult{}, badURL(Redact(logURL), "the log's address is no URL")
 	}
 	u = c.base.ResolveReference(u)
+	if u.Host == c.base.Host {
+		// A hub behind a proxy that ends TLS may not know that it was reached over it.
+		u.Scheme = c.base.Scheme
+	}
 	q := u.Query()
 	q.Set("offset", strconv.FormatInt(offset, 10))
 	u.RawQuery = q.Encode()

@@ -15,11 +15,10 @@ func (c *Client) StartPairing(ctx context.Context, args mcp.StartPairingArgs) (m
 }
 
 // RedeemPairing asks for a pairing's outcome; the hub holds the call for
-// args.WaitMS while nobody has decided. It needs no token. The answer that
-// carries the runner's token is given once, so the call is not repeated after it may have
-// reached the hub.
+// args.WaitMS while nobody has decided. It needs no token. The hub gives the
+// runner's token again to a machine that asks with the same signature, so a lost answer loses nothing.
 func (c *Client) RedeemPairing(ctx context.Context, args mcp.RedeemPairingArgs) (mcp.RedeemPairingResult, error) {
-	return rest[mcp.RedeemPairingResult](ctx, c, c.post("pairing", "/api/v1/pairing/redeem", args, args.WaitMS, true), once)
+	return rest[mcp.RedeemPairingResult](ctx, c, c.post("pairing", "/api/v1/pairing/redeem", args, args.WaitMS, true), idempotent)
 }
 
 // ViewPairing shows the request that has a user code.
@@ -32,6 +31,14 @@ func (c *Client) ViewPairing(ctx context.Context, code string) (mcp.PairingView,
 // DecidePairing approves or denies a request. Repeating a decision is harmless.
 func (c *Client) DecidePairing(ctx context.Context, args mcp.DecidePairingArgs) (mcp.PairingView, error) {
 	return rest[mcp.PairingView](ctx, c, c.post("pairing", "/api/v1/pairing/decide", args, 0, false), idempotent)
+}
+
+// Unpair ends the pairing of the runner whose token the client uses. The token is
+// dead from here on, so a repeat is told unauthenticated.
+func (c *Client) Unpair(ctx context.Context) (mcp.RevokeRunnerResult, error) {
+	return rest[mcp.RevokeRunnerResult](ctx, c, request{
+		name: "unpairing", method: http.MethodDelete, url: c.at("/api/v1/runners/self"), within: margin,
+	}, once)
 }
 
 func (c *conn) post(name, path string, args any, waitMS int64, bare bool) request {

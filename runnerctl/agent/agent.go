@@ -102,7 +102,7 @@ func (a *Agent) run(ctx context.Context) error {
 	var loops sync.WaitGroup
 	loops.Go(func() { a.engine.run(background) })
 	loops.Go(func() { a.drainLoop(background) })
-	recovered := a.recover(background, &loops)
+	recovered := a.recover(background)
 
 	a.leaseLoop(a.leasing)
 	a.board.change(func(b *board) { b.draining = true })
@@ -115,6 +115,7 @@ func (a *Agent) run(ctx context.Context) error {
 	case <-time.After(lastWords):
 	}
 	stop()
+	<-recovered
 	loops.Wait()
 
 	closing, cancel := context.WithTimeout(ctx, closeTimeout)

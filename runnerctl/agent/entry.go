@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/runnerhub/runnerhub/mcp"
 )
@@ -74,4 +75,14 @@ func (e *entry) save(name string, v any, durable bool) error {
 func (e *entry) remove() error {
 	_ = os.Remove(filepath.Join(e.dir, "lease.json"))
 	return os.RemoveAll(e.dir)
+}
+
+// age is how long ago the lease was written, by the machine's calendar; 0 if that
+// cannot be told.
+func (e *entry) age() time.Duration {
+	fi, err := os.Stat(filepath.Join(e.dir, "lease.json"))
+	if err != nil {
+		return 0
+	}
+	return time.Since(fi.ModTime())
 }

@@ -9,6 +9,10 @@ import (
 	"github.com/runnerhub/runnerhub/topology"
 )
 
+// tooOld is when an entry of the spool is dropped unsent: no attempt lives that
+// long, and the hub takes log bytes for a day after one.
+const tooOld = 72 * time.Hour
+
 // recover sends what an earlier process left in the spool. The channel is closed when it is done.
 //
 // An attempt that has a report is told to the hub as it is. One that has none
@@ -16,7 +20,7 @@ import (
 // first; then it is reported as failed with class runner_lost, at once instead of a
 // TTL later, and the hub runs the job again. It is not given back with
 // release_job: that costs no attempt, and a job that takes its runner down with it would come back forever.
-func (a *Agent) recover(ctx context.Context, loops *sync.WaitGroup) <-chan struct{} {
+func (a *Agent) recover(ctx context.Context) <-chan struct{} {
 	done := make(chan struct{})
 	found, broken, err := a.spool.entries()
 	if err != nil {
@@ -26,20 +30,23 @@ func (a *Agent) recover(ctx context.Context, loops *sync.WaitGroup) <-chan struc
 		a.logger.Warn("removing a spool entry that cannot be read", "dir", dir)
 		_ = os.RemoveAll(dir)
 	}
-	loops.Go(func() {
-		defer close(done)
-		for _, e := range found {
-			a.recoverEntry(ctx, e)
-		}
-	})
+	var each sync.WaitGroup
+	for _, e := range found {
+		// One that cannot be sent (its hub has moved) must not hold up the others.
+		each.Go(func() { a.recoverEntry(ctx, e) })
+	}
+	go func() {
+		each.Wait()
+		close(done)
+	}()
 	return done
 }
 
 func (a *Agent) recoverEntry(ctx context.Context, e *entry) {
 	p := e.lease.Proof
 	logger := a.logger.With("job", p.JobID, "attempt", p.Attempt)
-	if e.lease.RunnerID != a.cfg.RunnerID {
-		logger.Warn("dropping what another pairing of this machine left")
+	if e.lease.RunnerID != a.cfg.RunnerID || e.age() > tooOld {
+		logger.Warn("dropping what another pairing of this machine left, or what is too old for the hub")
 		_ = e.remove()
 		return
 	}
