@@ -96,7 +96,7 @@ var composeService = map[string]string{
 	"restart":             hintLifetime,
 	"runtime":             hintPower,
 	"scale":               "one container runs for each service; give each its own name",
-	"secrets":             hintEnv,
+	"secrets":             "let the service fetch them; environment is stored as plain text",
 	"security_opt":        hintPower,
 	"shm_size":            "mount one: tmpfs: /dev/shm:size=256m",
 	"stdin_open":          hintInteract,

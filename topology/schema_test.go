@@ -3,9 +3,11 @@ package topology_test
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -113,6 +115,31 @@ func TestSchemaVocabularies(t *testing.T) {
 	}
 	if !slices.IsSorted(topology.Capabilities) || !slices.IsSorted(topology.RetryClasses) {
 		t.Error("the vocabularies are not sorted")
+	}
+}
+
+// The reference names every field that the schema has.
+func TestReferenceNamesEveryField(t *testing.T) {
+	t.Parallel()
+	doc, err := os.ReadFile("../docs/spec.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type object struct{ Properties map[string]json.RawMessage }
+	var schema struct {
+		object
+		Defs map[string]object `json:"$defs"`
+	}
+	if err := json.Unmarshal(topology.JSONSchema(), &schema); err != nil {
+		t.Fatal(err)
+	}
+	objects := append(slices.Collect(maps.Values(schema.Defs)), schema.object)
+	for _, o := range objects {
+		for field := range o.Properties {
+			if !strings.Contains(string(doc), "`"+field+"`") {
+				t.Errorf("docs/spec.md lacks %s", field)
+			}
+		}
 	}
 }
 

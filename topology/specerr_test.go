@@ -43,12 +43,12 @@ func TestSpecErrorCap(t *testing.T) {
 // A SpecError is plain data with the names that clients rely on.
 func TestSpecErrorJSON(t *testing.T) {
 	t.Parallel()
-	_, err := topology.Parse([]byte("image: a\nnmae: b"))
+	_, err := topology.Parse([]byte("image: a\nneme: b"))
 	data, jsonErr := json.Marshal(err)
 	if jsonErr != nil {
 		t.Fatal(jsonErr)
 	}
-	want := `{"problems":[{"field":"nmae","line":2,"column":1,"code":"unknown_field","message":"unknown field","hint":"did you mean \"name\"?"}]}`
+	want := `{"problems":[{"field":"neme","line":2,"column":1,"code":"unknown_field","message":"unknown field","hint":"did you mean \"name\"?"}]}`
 	if string(data) != want {
 		t.Errorf("got %s", data)
 	}
