@@ -70,7 +70,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	if a.cfgErr != nil {
 		return a.cfgErr
 	}
-	sp, err := openSpool(a.cfg.SpoolDir)
+	sp, err := openSpool(a.cfg.SpoolDir, a.cfg.spoolWrite)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/runnerhub/runnerhub/mcp"
@@ -58,6 +59,9 @@ type Config struct {
 	// StatusFn, where set, is called with every change of the runner's status, one
 	// call at a time. It must be quick.
 	StatusFn func(Status)
+
+	// spoolWrite is os.File.Write, except in tests of a full disk.
+	spoolWrite func(f *os.File, b []byte) (int, error)
 }
 
 // ErrLocked means that another process uses the spool: one runner per profile.
@@ -82,6 +86,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.FlushEvery <= 0 {
 		c.FlushEvery = 200 * time.Millisecond
+	}
+	if c.spoolWrite == nil {
+		c.spoolWrite = (*os.File).Write
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -19,16 +19,15 @@ import (
 //	    report.json         how the attempt ended; absent while it runs
 //	    log.OFFSET          log bytes from that offset on, removed once they are sent
 type spool struct {
-	dir string
-	// write is os.File.Write, except in tests of a full disk.
+	dir   string
 	write func(f *os.File, b []byte) (int, error)
 }
 
-func openSpool(dir string) (*spool, error) {
+func openSpool(dir string, write func(*os.File, []byte) (int, error)) (*spool, error) {
 	if err := os.MkdirAll(filepath.Join(dir, "attempts"), 0o700); err != nil {
 		return nil, err
 	}
-	return &spool{dir: dir, write: func(f *os.File, b []byte) (int, error) { return f.Write(b) }}, nil
+	return &spool{dir: dir, write: write}, nil
 }
 
 // hubID is the id that setHubID kept, "" for none.

@@ -19,3 +19,22 @@ func wantEmptySpool(t *testing.T, dir string) {
 }
 
 func child() bool { return false }
+
+// spoolBytes is how much is on disk in the spool.
+func spoolBytes(t *testing.T, dir string) (n int64) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		fi, err := d.Info()
+		if err == nil {
+			n += fi.Size()
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

@@ -1,0 +1,254 @@
+package agent_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/runnerhub/runnerhub/mcp"
+	"github.com/runnerhub/runnerhub/runnerctl/agent"
+	"github.com/runnerhub/runnerhub/topology"
+	"github.com/runnerhub/runnerhub/topology/topologytest"
+)
+
+// writes is a job that writes data to its standard output in records of up to 32 KiB.
+func writes(data []byte) topologytest.RunFunc {
+	return func(ctx context.Context, id topology.Identity, spec *topology.Spec, obs topology.Observer) topology.Result {
+		for rest := data; len(rest) > 0; {
+			n := min(len(rest), 32<<10)
+			if err := obs.Log(topology.Record{Time: time.Now(), Stream: topology.Stdout, Data: rest[:n]}); err != nil {
+				return topologytest.Ended(ctx)
+			}
+			rest = rest[n:]
+		}
+		return topologytest.Exit(0)(ctx, id, spec, obs)
+	}
+}
+
+func TestLogBytesSurvive(t *testing.T) {
+	random := make([]byte, 3<<20)
+	src := rand.NewChaCha8([32]byte{1})
+	_, _ = src.Read(random)
+	for name, data := range map[string][]byte{
+		"10 MB line":     append(bytes.Repeat([]byte("0123456789"), 1<<20), '\n'),
+		"no line feed":   []byte("no line feed at the end"),
+		"any bytes":      append(random, '\n'),
+		"only newlines":  bytes.Repeat([]byte("\n"), 200_000),
+		"returns, nulls": []byte("a\r\n\x00\x00\n\r\r\n\xff\xfe\n \n"),
+		"nothing":        nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHub()
+				// The way is bad too: chunks are lost, and so are answers.
+				rnd := rand.New(rand.NewPCG(3, 4))
+				h.Before = func(_ context.Context, tool string, _ any) error {
+					if tool == "log" && rnd.IntN(4) == 0 {
+						return unavailable("lost")
+					}
+					return nil
+				}
+				h.After = func(tool string, _ any) error {
+					if tool == "log" && rnd.IntN(4) == 0 {
+						return unavailable("lost")
+					}
+					return nil
+				}
+				r := start(t, agent.Config{Client: h, Executor: topologytest.NewExecutor(writes(data))})
+				h.Submit("job_1", quickSpec)
+				j := settled(t, h, "job_1")
+				got := h.Log("job_1", 1)
+				if !bytes.Equal(got, data) {
+					t.Errorf("%d bytes written, %d in the log", len(data), len(got))
+				}
+				size := int64(0)
+				if b := j.Logs[1]; b != nil {
+					size = int64(b.Len())
+				}
+				if j.Results[0].LogBytes != size {
+					t.Errorf("log_bytes %d, the log has %d", j.Results[0].LogBytes, size)
+				}
+				r.kill()
+			})
+		})
+	}
+}
+
+func TestManyWritersKeepTheirOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub()
+		exec := topologytest.NewExecutor(func(ctx context.Context, id topology.Identity, spec *topology.Spec, obs topology.Observer) topology.Result {
+			done := make(chan struct{})
+			for w := range 4 {
+				go func() {
+					for i := range 500 {
+						_ = obs.Log(topology.Record{Time: time.Now(), Stream: topology.Stdout, Service: fmt.Sprint("svc", w), Data: fmt.Appendf(nil, "%d %d\n", w, i)})
+					}
+					done <- struct{}{}
+				}()
+			}
+			for range 4 {
+				<-done
+			}
+			return topologytest.Exit(0)(ctx, id, spec, obs)
+		})
+		r := start(t, agent.Config{Client: h, Executor: exec})
+		h.Submit("job_1", quickSpec)
+		settled(t, h, "job_1")
+		next := map[int]int{}
+		for line := range bytes.Lines(h.Log("job_1", 1)) {
+			var w, i int
+			if _, err := fmt.Sscanf(string(line), "%d %d", &w, &i); err != nil || i != next[w] {
+				t.Fatalf("line %q, want number %d", line, next[w])
+			}
+			next[w]++
+		}
+		if len(next) != 4 || next[0] != 500 {
+			t.Errorf("lines %v", next)
+		}
+		r.kill()
+	})
+}
+
+func TestLogArrivesWhileTheJobRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub()
+		finish := make(chan int)
+		r := start(t, agent.Config{Client: h, Executor: topologytest.NewExecutor(topologytest.Until(nil, finish, "early"))})
+		h.Submit("job_1", quickSpec)
+		await(t, h, "the lease", func() bool { return h.jobs["job_1"].Attempt == 1 })
+		begin := time.Now()
+		await(t, h, "the log", func() bool { return h.jobs["job_1"].Logs[1] != nil })
+		if took := time.Since(begin); took > time.Second {
+			t.Errorf("the line took %v", took)
+		}
+		finish <- 0
+		settled(t, h, "job_1")
+		r.kill()
+	})
+}
+
+func TestSpoolLimitSlowsTheJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub()
+		blocked := true
+		h.Before = func(_ context.Context, tool string, _ any) error {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			if tool == "log" && blocked {
+				return unavailable("not now")
+			}
+			return nil
+		}
+		data := bytes.Repeat([]byte("a line of the log\n"), 100_000)
+		dir := t.TempDir()
+		r := start(t, agent.Config{Client: h, SpoolDir: dir, SpoolLimit: 256 << 10, Executor: topologytest.NewExecutor(writes(data))})
+		h.Submit("job_1", quickSpec)
+		time.Sleep(5 * time.Minute)
+		if n := len(h.Job("job_1").Results); n != 0 {
+			t.Error("the job ended although its log had no room")
+		}
+		if size := spoolBytes(t, dir); size > 512<<10 {
+			t.Errorf("%d bytes in the spool", size)
+		}
+		h.do(func() { blocked = false })
+		settled(t, h, "job_1")
+		if !bytes.Equal(h.Log("job_1", 1), data) {
+			t.Error("bytes are missing")
+		}
+		r.kill()
+	})
+}
+
+func TestCancelEndsAJobThatWaitsForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub()
+		h.Before = func(_ context.Context, tool string, _ any) error {
+			if tool == "log" {
+				return unavailable("not now")
+			}
+			return nil
+		}
+		r := start(t, agent.Config{Client: h, SpoolLimit: 64 << 10, Executor: topologytest.NewExecutor(writes(make([]byte, 1<<20)))})
+		h.Submit("job_1", quickSpec)
+		time.Sleep(time.Minute)
+		h.do(func() { h.jobs["job_1"].Cancel = "enough" })
+		begin := time.Now()
+		if j := settled(t, h, "job_1"); j.Results[0].Status != "canceled" || time.Since(begin) > time.Minute {
+			t.Errorf("result %+v after %v", j.Results[0], time.Since(begin))
+		}
+		r.kill()
+	})
+}
+
+func TestRefusedLogDoesNotHoldTheJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub()
+		h.Before = func(_ context.Context, tool string, _ any) error {
+			if tool == "log" {
+				return &mcp.Error{Code: mcp.CodeNotFound, Message: "no such log"}
+			}
+			return nil
+		}
+		dir := t.TempDir()
+		r := start(t, agent.Config{Client: h, SpoolDir: dir, SpoolLimit: 64 << 10, Executor: topologytest.NewExecutor(writes(make([]byte, 1<<20)))})
+		h.Submit("job_1", quickSpec)
+		if j := settled(t, h, "job_1"); j.Results[0].Status != "succeeded" {
+			t.Errorf("result %+v", j.Results[0])
+		}
+		synctest.Wait()
+		wantEmptySpool(t, dir)
+		r.kill()
+	})
+}
+
+func TestFullDisk(t *testing.T) {
+	for name, allowed := range map[string]int64{"at the lease": 0, "in the log": 2} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHub()
+				h.Submit("job_1", quickSpec)
+				var last agent.Status
+				cause := make(chan error, 1)
+				exec := topologytest.NewExecutor(func(ctx context.Context, id topology.Identity, spec *topology.Spec, obs topology.Observer) topology.Result {
+					for range 10 {
+						_ = obs.Log(topology.Record{Time: time.Now(), Stream: topology.Stdout, Data: []byte("line\n")})
+					}
+					<-ctx.Done()
+					cause <- context.Cause(ctx)
+					return topologytest.Ended(ctx)
+				})
+				dir := t.TempDir()
+				cfg := agent.Config{Client: h, Executor: exec, HubID: "hub-1", SpoolDir: dir, StatusFn: func(s agent.Status) {
+					h.do(func() { last = s })
+				}}
+				cfg.FailWritesAfter(allowed)
+				r := start(t, cfg)
+				j := settled(t, h, "job_1")
+				var class, message string
+				if len(j.Fails) > 0 {
+					class, message = j.Fails[0].Class, j.Fails[0].Message
+				} else if f := j.Results[0].Failure; f != nil {
+					class, message = f.Class, f.Message
+					if err := <-cause; errors.Is(err, topology.ErrCanceled) {
+						t.Errorf("cause %v", err)
+					}
+				}
+				if class != "disk_full" || message == "" {
+					t.Errorf("reported %q %q", class, message)
+				}
+				synctest.Wait()
+				if h.mu.Lock(); last.State != agent.StateEngineUnavailable || last.Level != "error" {
+					t.Errorf("status %+v", last)
+				}
+				h.mu.Unlock()
+				r.kill()
+			})
+		})
+	}
+}
