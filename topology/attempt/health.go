@@ -70,7 +70,7 @@ func (x *execution) probe(ctx context.Context, svc *service, check topology.Heal
 	switch kind := topology.KindOf(err); {
 	case ctx.Err() != nil:
 		return words, context.Cause(ctx)
-	case errors.Is(err, context.DeadlineExceeded) && probing.Err() != nil:
+	case err != nil && probing.Err() != nil:
 		return words, &probeError{fmt.Sprintf("took longer than %s", time.Duration(check.Timeout))}
 	case kind == topology.KindNotRunning, kind == topology.KindNotFound:
 		// The process has ended; how is about to be known.

@@ -173,7 +173,7 @@ func (x *execution) finish(result *topology.Result) {
 			svc.log.close(true)
 		}
 	}
-	gone := context.Cause(x.live) != nil
+	gone := context.Cause(x.live) != nil || result.Failure != nil && result.Failure.Class == topology.ClassDockerUnavailable
 	if !gone {
 		x.killServices(services)
 	}

@@ -177,3 +177,13 @@ func (f *Fake) Pull(ctx context.Context, ref, platform string, progress func(top
 	f.images[ref] = image
 	return nil
 }
+
+// Abandon kills every process, as a reboot of a frozen machine would.
+func (f *Fake) Abandon() {
+	f.mu.Lock()
+	containers := slices.Collect(maps.Values(f.containers))
+	f.mu.Unlock()
+	for _, c := range containers {
+		c.kill()
+	}
+}
