@@ -16,14 +16,22 @@ type clock struct {
 }
 
 func newClock(fixed func() time.Time) *clock {
-	return &clock{fixed: fixed, reach: time.Now()}
+	c := &clock{fixed: fixed}
+	c.reach = c.local()
+	return c
+}
+
+// local is the clock that durations are measured by.
+func (c *clock) local() time.Time {
+	if c.fixed != nil {
+		return c.fixed()
+	}
+	return time.Now()
 }
 
 func (c *clock) now() time.Time {
-	t := time.Now()
-	if c.fixed != nil {
-		t = c.fixed()
-	} else {
+	t := c.local()
+	if c.fixed == nil {
 		c.mu.Lock()
 		t = t.Add(c.offset)
 		c.mu.Unlock()
@@ -38,7 +46,7 @@ func (c *clock) seen(store, before, after time.Time) {
 	defer c.mu.Unlock()
 	c.offset = store.Sub(before.Add(after.Sub(before) / 2))
 	if c.reach.IsZero() {
-		c.reach = after
+		c.reach = c.local()
 	}
 }
 
@@ -56,5 +64,5 @@ func (c *clock) reachable() time.Duration {
 	if c.reach.IsZero() {
 		return 0
 	}
-	return time.Since(c.reach)
+	return c.local().Sub(c.reach)
 }

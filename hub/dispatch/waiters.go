@@ -26,6 +26,7 @@ type waiter struct {
 	since   int64
 	woken   []arrival // not looked at yet
 	looking []arrival // being looked at
+	idle    bool      // it has looked and found nothing
 	ch      chan struct{}
 }
 
@@ -79,7 +80,7 @@ func (ws *waiters) look(w *waiter) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	w.looking = append(w.looking, w.woken...)
-	w.woken = nil
+	w.woken, w.idle = nil, false
 	select {
 	case <-w.ch:
 	default:
@@ -91,7 +92,7 @@ func (ws *waiters) look(w *waiter) {
 func (ws *waiters) looked(w *waiter) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	w.looking = nil
+	w.looking, w.idle = nil, true
 }
 
 // leave ends a call that took a job, or none (""), and returns what it was

@@ -1,0 +1,30 @@
+package dispatch
+
+import (
+	"time"
+
+	"github.com/runnerhub/runnerhub/hub"
+)
+
+// Waiting says how many lease calls have found nothing in a queue.
+func (s *Service) Waiting(k hub.QueueKey) int {
+	s.waiters.mu.Lock()
+	defer s.waiters.mu.Unlock()
+	n := 0
+	for _, w := range s.waiters.byKey[k] {
+		if w.idle {
+			n++
+		}
+	}
+	return n
+}
+
+// Watching says how many calls wait for a change of a job.
+func (s *Service) Watching(jobID string) int {
+	s.watch.mu.Lock()
+	defer s.watch.mu.Unlock()
+	return len(s.watch.job[jobID])
+}
+
+// SetLogWait changes how long log bytes that were announced are waited for.
+func (s *Service) SetLogWait(d time.Duration) { s.logWait = d }
