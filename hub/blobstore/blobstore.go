@@ -1,12 +1,11 @@
-// Package blobstore keeps bytes (logs) in a bucket through gocloud.dev/blob: a local
-// folder by default, S3 for teams.
+// Package blobstore keeps bytes (logs) in a bucket through gocloud.dev/blob: a
+// local folder, which several hubs may share.
 package blobstore
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,8 +13,6 @@ import (
 
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
-	_ "gocloud.dev/blob/memblob" // mem:// for tests of others
-	_ "gocloud.dev/blob/s3blob"  // s3:// for teams
 	"gocloud.dev/gcerrors"
 
 	"github.com/runnerhub/runnerhub/hub"
@@ -24,15 +21,12 @@ import (
 // Bucket is a hub.Bucket.
 type Bucket struct{ b *blob.Bucket }
 
-// Open opens a folder (a path) or a URL of gocloud.dev/blob, such as s3://bucket?region=eu-west-1. A folder is
-// made, readable by its owner alone.
-func Open(ctx context.Context, location string) (*Bucket, error) {
-	if u, err := url.Parse(location); err == nil && strings.Contains(location, "://") && u.Scheme != "file" {
-		b, err := blob.OpenBucket(ctx, location)
-		if err != nil {
-			return nil, fmt.Errorf("open the blob bucket %s://%s: %w", u.Scheme, u.Host, err)
-		}
-		return &Bucket{b}, nil
+// Open opens a folder, given as a path or as file://PATH. It is made where it is
+// not there, readable by its owner alone.
+func Open(_ context.Context, location string) (*Bucket, error) {
+	if scheme, _, ok := strings.Cut(location, "://"); ok && scheme != "file" {
+		return nil, hub.Errorf(hub.InvalidArgument, "blobs cannot be kept at a %s:// address", scheme).
+			WithHint("name a folder; several hubs can share one")
 	}
 	dir := strings.TrimPrefix(location, "file://")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
