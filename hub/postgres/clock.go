@@ -16,6 +16,8 @@ const (
 	clockSlew = time.Second
 	// Wall and monotonic clock that part by more than this mean that the machine slept or its clock was set.
 	clockJump = time.Second
+	// Two clocks part by one in so many: 100 µs a second are more than quartz does.
+	clockDrift = 10_000
 )
 
 // anchor says what the database's clock showed at a moment of the local clock.
@@ -23,6 +25,7 @@ type anchor struct {
 	local    time.Time // carries a monotonic reading
 	wall     time.Time // the same without one
 	database time.Time
+	trip     time.Duration // of the sample; half of it is the most that the estimate is off by
 }
 
 func newAnchor(local, database time.Time) *anchor {
@@ -66,8 +69,7 @@ func (s *Store) syncClock(ctx context.Context) error {
 		return err
 	}
 	defer conn.Release()
-	var best time.Duration = -1
-	var found *anchor
+	var best *anchor
 	for range clockSamples {
 		var db time.Time
 		before := s.clock.local()
@@ -75,12 +77,26 @@ func (s *Store) syncClock(ctx context.Context) error {
 			return err
 		}
 		after := s.clock.local()
-		if trip := after.Sub(before); best < 0 || trip < best {
-			best, found = trip, newAnchor(before.Add(trip/2), db)
+		if trip := after.Sub(before); best == nil || trip < best.trip {
+			best = newAnchor(before.Add(trip/2), db)
+			best.trip = trip
 		}
 	}
-	s.clock.anchor.Store(found)
+	if old := s.clock.anchor.Load(); old == nil || !old.holds(best) {
+		s.clock.anchor.Store(best)
+	}
 	return nil
+}
+
+// holds says that a is still the better estimate: a sample from a busy moment does not undo one from a quiet
+// one, unless the two cannot both be true, because a clock was set or stood still.
+func (a *anchor) holds(sample *anchor) bool {
+	age := sample.local.Sub(a.local)
+	if (sample.wall.Sub(a.wall) - age).Abs() > clockJump {
+		return false // or the jump would be seen for ever
+	}
+	off := a.trip/2 + age.Abs()/clockDrift
+	return off < sample.trip/2 && a.database.Add(age).Sub(sample.database).Abs() <= off+sample.trip/2
 }
 
 // Now implements hub.Store. It costs no round trip, save when the machine slept.

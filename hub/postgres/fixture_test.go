@@ -39,11 +39,11 @@ func newJob(o hub.Owner, runnerID string) hub.EnqueueParams {
 	}
 }
 
-func enqueued(t testing.TB, s *Store, p hub.EnqueueParams) hub.Job {
-	t.Helper()
-	j, existing, err := s.Enqueue(t.Context(), p)
+func enqueued(tb testing.TB, s *Store, p hub.EnqueueParams) hub.Job {
+	tb.Helper()
+	j, existing, err := s.Enqueue(tb.Context(), p)
 	if err != nil || existing {
-		t.Fatalf("enqueue: existing %v, error %v", existing, err)
+		tb.Fatalf("enqueue: existing %v, error %v", existing, err)
 	}
 	return j
 }
@@ -56,14 +56,14 @@ func newRunner(o hub.Owner) hub.Runner {
 }
 
 // leased decides a lease of j; the proof holds it.
-func leased(t testing.TB, p hub.EnqueueParams, j hub.Job, r hub.Runner) (hub.Change, hub.Proof) {
-	t.Helper()
+func leased(tb testing.TB, p hub.EnqueueParams, j hub.Job, r hub.Runner) (hub.Change, hub.Proof) {
+	tb.Helper()
 	nonce := rand.Text()
 	d, err := hub.Lease(j, p.Payload, hub.LeaseGrant{
 		Runner: r, RequestID: "req", Digest: hub.Digest(nonce), LogDigest: hub.Digest(j.ID + fmt.Sprint(j.Attempt+1)),
 	}, at(1), hub.DefaultPolicy())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return change(d), hub.Proof{Attempt: d.Job.Attempt, Epoch: d.Job.Epoch, Nonce: nonce}
 }
@@ -72,34 +72,34 @@ func change(d hub.Decision) hub.Change {
 	return hub.Change{Decision: d, Event: hub.Event{Time: at(1), Actor: "system", JobID: d.Job.ID, Owner: d.Job.Owner}}
 }
 
-func apply(t testing.TB, s *Store, c hub.Change) hub.Job {
-	t.Helper()
-	if err := s.Apply(t.Context(), c); err != nil {
-		t.Fatal(err)
+func apply(tb testing.TB, s *Store, c hub.Change) hub.Job {
+	tb.Helper()
+	if err := s.Apply(tb.Context(), c); err != nil {
+		tb.Fatal(err)
 	}
 	return c.Job
 }
 
-func decided(t testing.TB, d hub.Decision, err error) hub.Change {
-	t.Helper()
+func decided(tb testing.TB, d hub.Decision, err error) hub.Change {
+	tb.Helper()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return change(d)
 }
 
 // exec runs SQL past the store.
-func sqlExec(t testing.TB, s *Store, sql string, args ...any) {
-	t.Helper()
-	if _, err := s.pool.Exec(t.Context(), sql, args...); err != nil {
-		t.Fatal(err)
+func sqlExec(tb testing.TB, s *Store, sql string, args ...any) {
+	tb.Helper()
+	if _, err := s.pool.Exec(tb.Context(), sql, args...); err != nil {
+		tb.Fatal(err)
 	}
 }
 
-func sqlInt(t testing.TB, s *Store, sql string, args ...any) (n int) {
-	t.Helper()
+func sqlInt(tb testing.TB, s *Store, sql string, args ...any) (n int) {
+	tb.Helper()
 	if err := s.pool.QueryRow(context.Background(), sql, args...).Scan(&n); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return n
 }

@@ -99,56 +99,56 @@ func databaseURL(name string) (string, error) {
 }
 
 // newDatabase makes an empty, migrated database and returns its URL. It is dropped after the test.
-func newDatabase(t testing.TB) string {
-	t.Helper()
-	from, err := templateName(t.Context())
+func newDatabase(tb testing.TB) string {
+	tb.Helper()
+	from, err := templateName(tb.Context())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	return createDatabase(t, " TEMPLATE "+from)
+	return createDatabase(tb, " TEMPLATE "+from)
 }
 
 // newEmptyDatabase makes a database without a schema.
-func newEmptyDatabase(t testing.TB) string {
-	t.Helper()
-	return createDatabase(t, "")
+func newEmptyDatabase(tb testing.TB) string {
+	tb.Helper()
+	return createDatabase(tb, "")
 }
 
-func createDatabase(t testing.TB, how string) string {
-	t.Helper()
+func createDatabase(tb testing.TB, how string) string {
+	tb.Helper()
 	name := "rh_test_" + strings.ToLower(rand.Text()[:16])
-	if err := admin(t.Context(), "CREATE DATABASE "+name+how); err != nil {
-		t.Fatal(err)
+	if err := admin(tb.Context(), "CREATE DATABASE "+name+how); err != nil {
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := admin(context.Background(), "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	u, err := databaseURL(name)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return u
 }
 
 // openAt opens a store and closes it after the test.
-func openAt(t testing.TB, url string, o Options) *Store {
-	t.Helper()
-	s, err := Open(t.Context(), url, o)
+func openAt(tb testing.TB, url string, o Options) *Store {
+	tb.Helper()
+	s, err := Open(tb.Context(), url, o)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := s.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return s
 }
 
 // open opens a store on a database of its own.
-func open(t testing.TB) *Store {
-	t.Helper()
-	return openAt(t, newDatabase(t), Options{MaxConns: 4})
+func open(tb testing.TB) *Store {
+	tb.Helper()
+	return openAt(tb, newDatabase(tb), Options{MaxConns: 4})
 }

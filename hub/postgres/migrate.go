@@ -17,7 +17,7 @@ const selectState = `SELECT current_setting('transaction_read_only')::bool,
 // migrate brings the schema up to date, or only refuses one that is newer than this program.
 func (s *Store) migrate(ctx context.Context) error {
 	db := stdlib.OpenDB(*s.plain)
-	defer db.Close() //nolint:errcheck // what matters was answered by then
+	defer db.Close()
 	current, err := migrations.Current(ctx, migrations.Postgres, db)
 	switch latest := migrations.Latest(migrations.Postgres); {
 	case err != nil:

@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -136,7 +135,7 @@ func TestPlans(t *testing.T) {
 						t.Fatalf("%s: %v", h.name, err)
 					}
 					// The plan is made at the first execution and kept.
-					explain(t, ctx, conn.Conn(), i, h, false)
+					explain(t, conn.Conn(), i, h, false)
 				}
 			}
 			if state == "prepared on empty tables" {
@@ -152,9 +151,37 @@ func TestPlans(t *testing.T) {
 				prepare()
 			}
 			for i, h := range list {
-				checkPlan(t, h, explain(t, ctx, conn.Conn(), i, h, true))
+				checkPlan(t, h, explain(t, conn.Conn(), i, h, true))
 			}
 		})
+	}
+}
+
+// A heartbeat's new row stays in its page and touches no index, because nothing that it changes is indexed.
+func TestHeartbeatIsHOT(t *testing.T) {
+	t.Parallel()
+	s, ctx := open(t), t.Context()
+	p := newJob(owner, "")
+	c, proof := leased(t, p, enqueued(t, s, p), newRunner(owner))
+	j := apply(t, s, c)
+	d, err := hub.Heartbeat(j, p.Payload, proof, "pull", "", "", at(2), hub.DefaultPolicy())
+	j = apply(t, s, decided(t, d, err))
+	d, err = hub.Heartbeat(j, p.Payload, proof, "run", "build", "half", at(17), hub.DefaultPolicy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := s.pool.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback(ctx)
+	tag, err := tx.Exec(ctx, applyQuiet, append(guardArgs(change(d)), rowArgs(d.Job)...)...)
+	if err != nil || tag.RowsAffected() != 1 {
+		t.Fatalf("%s, error %v", tag, err)
+	}
+	var hot int
+	if err := tx.QueryRow(ctx, "SELECT pg_stat_get_xact_tuples_hot_updated('jobs'::regclass)").Scan(&hot); err != nil || hot != 1 {
+		t.Errorf("%d HOT updates, error %v", hot, err)
 	}
 }
 
@@ -168,13 +195,14 @@ type node struct {
 	Plans    []node `json:"Plans"`
 }
 
-func explain(t *testing.T, ctx context.Context, conn *pgx.Conn, i int, h hot, run bool) node {
+func explain(t *testing.T, conn *pgx.Conn, i int, h hot, run bool) node {
 	t.Helper()
 	values := make([]string, len(h.args))
 	for i, a := range h.args {
 		values[i] = literal(t, a)
 	}
 	sql := fmt.Sprintf("EXPLAIN (ANALYZE %t, BUFFERS %[1]t, FORMAT JSON) EXECUTE hot%d(%s)", run, i, strings.Join(values, ", "))
+	ctx := t.Context()
 	tx, err := conn.Begin(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -215,6 +243,7 @@ func checkPlan(t *testing.T, h hot, n node) {
 
 // literal writes an argument as SQL, because EXECUTE takes no parameters.
 func literal(t *testing.T, v any) string {
+	t.Helper()
 	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 	switch v := v.(type) {
 	case nil:
