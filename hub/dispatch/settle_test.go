@@ -237,7 +237,8 @@ func TestCancelInEveryState(t *testing.T) {
 }
 
 func TestACancelReachesARunnerOfAnotherHub(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
+	t.Parallel()
+	onPostgres(t, func(t *testing.T, open opener) {
 		w := newWorld(t, open)
 		other := w.hub(open(t))
 		w.run(w.s)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/runnerhub/runnerhub/hub"
 	"github.com/runnerhub/runnerhub/hub/postgres"
+	"github.com/runnerhub/runnerhub/hub/sqlite"
 )
 
 func TestMain(m *testing.M) {
@@ -29,18 +31,40 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// opener opens another connection to one store, as another hub would.
+// opener opens a store once more, as another hub would. A SQLite file has one
+// hub at a time, so there it is the same store again.
 type opener func(t testing.TB) hub.Store
 
 // onStores runs a test on every kind of store, each with one of its own.
 func onStores(t *testing.T, f func(t *testing.T, open opener)) {
 	t.Helper()
 	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		s := openSQLite(t)
+		f(t, func(testing.TB) hub.Store { return s })
+	})
+	onPostgres(t, f)
+}
+
+// onPostgres runs a test on the store that several hubs can share.
+func onPostgres(t *testing.T, f func(t *testing.T, open opener)) {
+	t.Helper()
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
 		u := newDatabase(t)
 		f(t, func(t testing.TB) hub.Store { return openPostgres(t, u) })
 	})
+}
+
+func openSQLite(t testing.TB) hub.Store {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "hub.db"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
 }
 
 func openPostgres(t testing.TB, u string) hub.Store {

@@ -79,6 +79,9 @@ func (s *Service) enqueue(ctx context.Context, c caller, to place, pl plan, prio
 			WorkspaceID: job.WorkspaceID, JobID: job.ID, RunnerID: job.RunnerID,
 		},
 	})
+	if hub.CodeOf(err) == hub.QueueFull {
+		return hub.Job{}, false, s.queueFull(job)
+	}
 	if err != nil {
 		return hub.Job{}, false, err
 	}
@@ -86,6 +89,15 @@ func (s *Service) enqueue(ctx context.Context, c caller, to place, pl plan, prio
 		s.arrived(arrivalOf(hub.QueuedJob{Job: got, Payload: payload}))
 	}
 	return got, existing, nil
+}
+
+// queueFull names the cap that refused a job.
+func (s *Service) queueFull(j hub.Job) error {
+	e := hub.Errorf(hub.QueueFull, "%d jobs wait for that target already, and no more may (max_queued)", s.policy.MaxQueued).
+		WithHint("wait until some have run, or cancel some: list_jobs with state=queued shows them").
+		WithDetail("limit", "max_queued").WithDetail("max", s.policy.MaxQueued).WithDetail("target", targetOf(j))
+	e.Retryable, e.RetryAfter = true, 10*time.Second
+	return e
 }
 
 // fingerprint tells a repeated request from another one with the same key.

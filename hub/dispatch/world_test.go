@@ -1,6 +1,7 @@
 package dispatch_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -11,7 +12,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/runnerhub/runnerhub/hub"
-	"github.com/runnerhub/runnerhub/hub/blobstore"
 	"github.com/runnerhub/runnerhub/hub/dispatch"
 	"github.com/runnerhub/runnerhub/hub/storetest"
 )
@@ -33,6 +33,38 @@ func (c *clock) advance(d time.Duration) {
 	defer c.mu.Unlock()
 	c.t = c.t.Add(d)
 }
+
+// bucket keeps bytes in memory.
+type bucket struct {
+	mu sync.Mutex
+	m  map[string][]byte
+}
+
+func (b *bucket) Put(_ context.Context, key string, data []byte) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.m[key] = bytes.Clone(data)
+	return nil
+}
+
+func (b *bucket) Get(_ context.Context, key string) ([]byte, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	data, ok := b.m[key]
+	if !ok {
+		return nil, hub.Errorf(hub.NotFound, "no blob %s", key)
+	}
+	return bytes.Clone(data), nil
+}
+
+func (b *bucket) Delete(_ context.Context, key string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.m, key)
+	return nil
+}
+
+func (*bucket) Close() error { return nil }
 
 // world is a hub with one person, who belongs to one workspace.
 type world struct {
@@ -62,10 +94,7 @@ func withStore(f func(hub.Store) hub.Store) option {
 func newWorld(t testing.TB, open opener, opts ...option) *world {
 	t.Helper()
 	w := &world{TB: t, ctx: t.Context(), store: open(t), clock: &clock{t: time.Now()}}
-	b, err := blobstore.Open(w.ctx, "mem://")
-	w.must(err)
-	t.Cleanup(func() { _ = b.Close() })
-	w.bucket = b
+	w.bucket = &bucket{m: map[string][]byte{}}
 	w.s = w.hub(w.store, opts...)
 	w.ws = storetest.NewWorkspace()
 	w.must(w.store.CreateWorkspace(w.ctx, w.ws, storetest.NewEvent(hub.ActWorkspaceCreated)))
@@ -136,6 +165,7 @@ func self(p hub.Principal) hub.Owner { return hub.UserOwner(p.User.ID) }
 // machine is a runner's side of the calls.
 type machine struct {
 	*world
+	ctx      context.Context // of its calls
 	s        *dispatch.Service
 	p        hub.Principal
 	presence hub.Presence
@@ -154,7 +184,7 @@ func (w *world) machine(o hub.Owner, edits ...func(*hub.Runner)) *machine {
 	}
 	storetest.AddRunner(w, w.store, r)
 	return &machine{
-		world: w, s: w.s, presence: presence(),
+		world: w, ctx: w.ctx, s: w.s, presence: presence(),
 		p: hub.Principal{Kind: hub.KindRunner, Runner: r, Secret: hub.Secret("secret of " + r.ID), Address: "127.0.0.1"},
 	}
 }
