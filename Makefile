@@ -55,7 +55,7 @@ lint: bin/golangci-lint ## Check the code, the import rules, the scripts and go.
 	@.ci/lib/ensure-shellcheck.sh
 	shellcheck -x .ci/run .ci/lib/*.sh
 	go mod tidy -diff
-	bin/golangci-lint run
+	bin/golangci-lint run --allow-parallel-runners
 
 .PHONY: fmt
 fmt: bin/golangci-lint ## Format the Go code
