@@ -133,6 +133,7 @@ type answer struct {
 	status int
 	header http.Header
 	body   string
+	closes bool // the connection ends with it
 }
 
 func (a answer) fault(t *testing.T) mcp.Error {
@@ -164,7 +165,8 @@ func (d *door) send(t *testing.T, method, path, token, body string, change ...fu
 
 func do(t *testing.T, req *http.Request) answer {
 	t.Helper()
-	tr := &http.Transport{DisableKeepAlives: true}
+	tr := &http.Transport{}
+	defer tr.CloseIdleConnections()
 	res, err := tr.RoundTrip(req)
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +176,7 @@ func do(t *testing.T, req *http.Request) answer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answer{res.StatusCode, res.Header, string(raw)}
+	return answer{res.StatusCode, res.Header, string(raw), res.Close}
 }
 
 func header(name, value string) func(*http.Request) {
