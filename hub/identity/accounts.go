@@ -50,10 +50,13 @@ func (s *Service) AddMember(ctx context.Context, slug, login string, role hub.Ro
 		return hub.Errorf(hub.InvalidArgument, "there is no role %q", role).WithHint("roles are member and admin")
 	}
 	w, err := s.store.WorkspaceBySlug(ctx, slug)
+	if hub.CodeOf(err) == hub.NotFound {
+		return hub.Errorf(hub.NotFound, "there is no workspace %q", slug).WithHint("add it with `runnerhub admin create-workspace %s`", slug)
+	}
 	if err != nil {
 		return err
 	}
-	u, err := s.store.UserByLogin(ctx, login)
+	u, err := s.user(ctx, login)
 	if err != nil {
 		return err
 	}
@@ -68,7 +71,7 @@ func (s *Service) CreateKey(ctx context.Context, login, name string, ttl time.Du
 	if ttl < 0 {
 		return "", hub.APIKey{}, hub.Errorf(hub.InvalidArgument, "a key cannot expire before it is made").WithHint("give a positive --expires, such as 720h")
 	}
-	u, err := s.store.UserByLogin(ctx, login)
+	u, err := s.user(ctx, login)
 	if err != nil {
 		return "", hub.APIKey{}, err
 	}
@@ -83,6 +86,14 @@ func (s *Service) CreateKey(ctx context.Context, login, name string, ttl time.Du
 		return "", hub.APIKey{}, err
 	}
 	return key, k, nil
+}
+
+func (s *Service) user(ctx context.Context, login string) (hub.User, error) {
+	u, err := s.store.UserByLogin(ctx, login)
+	if hub.CodeOf(err) == hub.NotFound {
+		return u, hub.Errorf(hub.NotFound, "there is no user %q", login).WithHint("add them with `runnerhub admin create-user %s`", login)
+	}
+	return u, err
 }
 
 // RevokeKey ends an API key by its id; it is dead at the next call.

@@ -46,9 +46,9 @@ func (s *Service) Authenticate(ctx context.Context, token, address string) (hub.
 	}
 	p := hub.Principal{Address: address, Secret: secretOf(token)}
 	if prefix == pairing.RunnerToken {
-		err = s.runner(ctx, hub.Digest(token), &p)
+		err = s.machine(ctx, hub.Digest(token), &p)
 	} else {
-		err = s.user(ctx, hub.Digest(token), &p)
+		err = s.person(ctx, hub.Digest(token), &p)
 	}
 	if err != nil {
 		return hub.Principal{}, err
@@ -56,7 +56,7 @@ func (s *Service) Authenticate(ctx context.Context, token, address string) (hub.
 	return p, nil
 }
 
-func (s *Service) runner(ctx context.Context, digest []byte, p *hub.Principal) error {
+func (s *Service) machine(ctx context.Context, digest []byte, p *hub.Principal) error {
 	r, err := s.store.RunnerByToken(ctx, digest)
 	switch {
 	case hub.CodeOf(err) == hub.NotFound:
@@ -71,7 +71,7 @@ func (s *Service) runner(ctx context.Context, digest []byte, p *hub.Principal) e
 	return nil
 }
 
-func (s *Service) user(ctx context.Context, digest []byte, p *hub.Principal) error {
+func (s *Service) person(ctx context.Context, digest []byte, p *hub.Principal) error {
 	u, k, err := s.store.UserByKey(ctx, digest)
 	switch {
 	case hub.CodeOf(err) == hub.NotFound:

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ type running struct {
 }
 
 // boot runs a hub on a free port; it is stopped with the test.
-func boot(t *testing.T, change func(*Settings)) *running {
+func boot(t testing.TB, change func(*Settings)) *running {
 	t.Helper()
 	s := Defaults()
 	s.Addr, s.Data = "127.0.0.1:0", t.TempDir()
@@ -72,7 +73,7 @@ func boot(t *testing.T, change func(*Settings)) *running {
 	return h
 }
 
-func (h *running) key(t *testing.T) string {
+func (h *running) key(t testing.TB) string {
 	t.Helper()
 	key, err := os.ReadFile(filepath.Join(h.data, "admin.key"))
 	if err != nil {
@@ -81,7 +82,7 @@ func (h *running) key(t *testing.T) string {
 	return strings.TrimSpace(string(key))
 }
 
-func (h *running) client(t *testing.T, token string) *mcpclient.Client {
+func (h *running) client(t testing.TB, token string) *mcpclient.Client {
 	t.Helper()
 	c, err := mcpclient.New(mcpclient.Config{URL: h.url, Token: func() string { return token }, Retry: mcpclient.NoRetry})
 	if err != nil {
@@ -92,7 +93,7 @@ func (h *running) client(t *testing.T, token string) *mcpclient.Client {
 }
 
 // pair makes a runner and returns its token.
-func (h *running) pair(t *testing.T) string {
+func (h *running) pair(t testing.TB) string {
 	t.Helper()
 	people := h.client(t, h.key(t))
 	invited, err := people.PairRunner(t.Context(), mcp.PairRunnerArgs{Label: "box"})
@@ -292,5 +293,49 @@ func TestAdminCommandsWorkBesideAHub(t *testing.T) {
 		if _, errs, code := admin(args...); code == 0 || !strings.Contains(errs, want) {
 			t.Errorf("%v: exit code %d, says %q, want an error about %s", args, code, errs, want)
 		}
+	}
+}
+
+// Several hubs that start at once on one empty database make one admin, and serve the same jobs.
+func TestHubsOnOneDatabase(t *testing.T) {
+	t.Parallel()
+	url := freshDatabase(t)
+	hubs := make([]*running, 3)
+	var wg sync.WaitGroup
+	for i := range hubs {
+		wg.Go(func() { hubs[i] = boot(t, func(s *Settings) { s.Database = url }) })
+	}
+	wg.Wait()
+	var first *running
+	for _, h := range hubs {
+		if _, err := os.Stat(filepath.Join(h.data, "admin.key")); err == nil {
+			if first != nil {
+				t.Fatal("two hubs made an admin")
+			}
+			first = h
+		}
+	}
+	if first == nil {
+		t.Fatal("no hub made an admin")
+	}
+	// A lease held on one hub gets the job that another one took.
+	token := first.pair(t)
+	leased := make(chan mcp.LeaseJobResult, 1)
+	go func() {
+		res, err := hubs[1].client(t, token).LeaseJob(t.Context(), mcp.LeaseJobArgs{
+			RequestID: "r", WaitMS: mcp.MaxWait, Protocol: mcp.Protocol, Capabilities: []string{"docker"}, OS: "linux", Arch: "amd64",
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		leased <- res
+	}()
+	key := first.key(t)
+	job, err := hubs[2].client(t, key).SubmitJob(t.Context(), mcp.SubmitJobArgs{JobRequest: mcp.JobRequest{Spec: []byte(`"image: x"`)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := <-leased; res.Lease == nil || res.Lease.JobID != job.Job.ID {
+		t.Errorf("the held lease got %+v, want %s", res.Lease, job.Job.ID)
 	}
 }
