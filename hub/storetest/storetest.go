@@ -18,6 +18,7 @@ func Run(t *testing.T, open func(t *testing.T) hub.Store) {
 		"Apply":    applyTests(),
 		"Guards":   guardTests(),
 		"Races":    raceTests(),
+		"Walk":     walkTests(),
 		"Queue":    queueTests(),
 		"Live":     liveTests(),
 		"List":     listTests(),
