@@ -15,7 +15,7 @@ import (
 type Options struct {
 	// ReadyNetworks is how many networks each runner keeps, those in use included, so
 	// that no job waits for one to be made; a job beyond that makes its own. It should
-	// be the number of jobs at a time. Default 2; negative is none. An engine has
+	// be the number of jobs at a time. Default 1; negative is none. An engine has
 	// addresses for about thirty networks in all.
 	ReadyNetworks int
 	// Removals is how many topologies are removed at the same time, default 2. More
@@ -33,7 +33,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	if o.ReadyNetworks == 0 {
-		o.ReadyNetworks = 2
+		o.ReadyNetworks = 1
 	}
 	if o.Removals <= 0 {
 		o.Removals = 2
@@ -121,7 +121,7 @@ func (e *Executor) activeAttempts() []topology.Identity {
 }
 
 // Close waits for removals under way, removes the ready networks, and frees the
-// engine. When ctx ends first, what is left is for the next Sweep.
+// engine. When ctx ends first, what is left is for another Close or the next Sweep.
 func (e *Executor) Close(ctx context.Context) error {
 	err := e.reaper.close(ctx)
 	if poolErr := e.pool.close(ctx); err == nil {

@@ -3,13 +3,9 @@ package attempt
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/runnerhub/runnerhub/topology"
 )
-
-// networkTimeout bounds the making or removing of one ready network.
-const networkTimeout = time.Minute
 
 // pool keeps networks at the ready. Making one takes an engine as long as half of
 // a small job, and removing one more than that.
@@ -82,25 +78,22 @@ func (p *pool) refill(key poolKey) {
 }
 
 func (p *pool) make(key poolKey) {
-	ctx, cancel := context.WithTimeout(p.life, networkTimeout)
-	defer cancel()
 	name := "rh-ready-" + topology.NewTag()
 	p.mu.Lock()
 	p.all[name] = true // before it exists, so that no sweep takes it for a leftover
 	p.mu.Unlock()
-	err := p.engine.CreateNetwork(ctx, topology.NetworkSpec{
+	err := p.engine.CreateNetwork(p.life, topology.NetworkSpec{
 		Name: name, Internal: key.internal, Labels: topology.PoolLabels(key.hub, key.runner),
 	})
 	p.mu.Lock()
 	p.making[key]--
 	if err == nil {
 		p.ready[key] = append(p.ready[key], name)
-	} else {
-		delete(p.all, name)
 	}
 	p.mu.Unlock()
 	if err != nil {
 		p.opts.Logger.Warn("could not make a ready network; jobs make their own", "error", err)
+		_ = p.discard(p.life, name) // a call that was not answered may have been heard
 	}
 }
 
@@ -151,13 +144,22 @@ func (p *pool) close(ctx context.Context) error {
 	p.ready = map[poolKey][]string{}
 	p.mu.Unlock()
 	var first error
-	for _, names := range ready {
+	for key, names := range ready {
 		for _, name := range names {
-			if err := p.discard(ctx, name); err != nil && first == nil {
+			err := p.discard(ctx, name)
+			if err == nil {
+				continue
+			}
+			if first == nil {
 				first = err
 			}
+			p.mu.Lock()
+			p.ready[key] = append(p.ready[key], name) // a second close tries again
+			p.mu.Unlock()
 		}
 	}
-	p.end()
+	if first == nil {
+		p.end()
+	}
 	return first
 }

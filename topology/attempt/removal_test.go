@@ -21,8 +21,8 @@ func TestReadyNetworksAreReused(t *testing.T) {
 			b.want(b.run(b.Context(), &topology.Spec{Command: command("ok")}), "succeeded")
 			synctest.Wait() // until the network is back
 		}
-		if made := count(b.fake, "CreateNetwork"); made != 2 {
-			b.Errorf("%d networks were made, want the two of the pool", made)
+		if made := count(b.fake, "CreateNetwork"); made != 1 {
+			b.Errorf("%d networks were made, want the one of the pool", made)
 		}
 		b.want(b.run(b.Context(), &topology.Spec{Command: command("ok"), Network: topology.NetworkRestricted}), "succeeded")
 		b.want(b.run(b.Context(), &topology.Spec{Command: command("ok"), Network: topology.NetworkNone}), "succeeded")
@@ -141,6 +141,17 @@ func TestRemovedHears(t *testing.T) {
 		}
 		if err := e.Close(t.Context()); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+func TestSecondCloseFinishesTheFirst(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.want(b.run(b.Context(), &topology.Spec{Command: command("ok")}), "succeeded")
+		synctest.Wait()
+		b.fake.FailNext("RemoveNetwork", &topology.EngineError{Kind: topology.KindOther, Op: "remove", Err: errors.New("hiccup")})
+		if err := b.exec.Close(b.Context()); err == nil {
+			b.Error("the error was swallowed")
 		}
 	})
 }

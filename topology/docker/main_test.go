@@ -49,12 +49,15 @@ func identity(t testing.TB) topology.Identity {
 // whose hub may be left then.
 func newExecutor(t testing.TB, hub string, opts docker.Options) *attempt.Executor {
 	t.Helper()
+	if opts.ReadyNetworks == 0 {
+		opts.ReadyNetworks = 1 // an engine has few
+	}
 	executor, err := docker.New(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 		defer cancel()
 		if err := executor.Close(ctx); err != nil {
 			t.Errorf("close: %v", err)
