@@ -40,10 +40,10 @@ func (c *conn) fromStatus(s *StatusError) *mcp.Error {
 func fromCode(status int, host string) *mcp.Error {
 	e := &mcp.Error{Code: mcp.CodeUnavailable, Retryable: true, Message: fmt.Sprintf("%s answered with status %d (%s)", host, status, http.StatusText(status))}
 	switch status {
-	case http.StatusUnauthorized:
-		e.Code, e.Hint = mcp.CodeUnauthenticated, "sign in or pair again"
-	case http.StatusForbidden:
-		e.Code, e.Hint = mcp.CodePermissionDenied, "see whether the token may do this, and what the proxy in front of the hub allows"
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
+		// The hub says such things in its own words. A runner must not end, and kill
+		// its jobs, because of what stands before the hub.
+		e.Hint = "something in front of the hub refuses the request; see what the proxy there wants"
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
 		// A proxy whose hub is being replaced says so too, hence not final.
 		e.Hint = "check the hub's address: there is no hub at it, or it lives below a path"
@@ -70,24 +70,19 @@ func decodeError(body []byte) *mcp.Error {
 		Code    json.RawMessage `json:"code"`
 		Message string          `json:"message"`
 	}
-	if json.Unmarshal(body, &wrapped) != nil {
-		return nil
-	}
+	_ = json.Unmarshal(body, &wrapped) // no JSON leaves it empty
 	if len(wrapped.Error) > 0 {
 		return decodeError(wrapped.Error)
 	}
 	var rpc int
-	if len(wrapped.Code) == 0 {
-		return nil
-	}
-	if json.Unmarshal(wrapped.Code, &rpc) == nil {
+	if len(wrapped.Code) > 0 && json.Unmarshal(wrapped.Code, &rpc) == nil {
 		return fromRPC(rpc, wrapped.Message)
 	}
-	var e mcp.Error
-	if json.Unmarshal(body, &e) != nil || e.Code == "" {
+	e := new(mcp.Error)
+	if _ = json.Unmarshal(body, e); e.Code == "" {
 		return nil
 	}
-	return &e
+	return e
 }
 
 // fromRPC translates an error of JSON-RPC's: the call never became a tool's.

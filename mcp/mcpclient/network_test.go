@@ -26,13 +26,20 @@ func whoami(json.RawMessage) (any, *mcp.Error) { return mcp.WhoamiResult{Login: 
 func TestIdempotentCallsAreRepeated(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(w http.ResponseWriter){
-		"500":        func(w http.ResponseWriter) { w.WriteHeader(500) },
-		"502 page":   func(w http.ResponseWriter) { w.Header().Set("Content-Type", "text/html"); w.WriteHeader(502) },
-		"404":        func(w http.ResponseWriter) { w.WriteHeader(404) },
-		"rate limit": func(w http.ResponseWriter) { w.Header().Set("Retry-After", "0"); w.WriteHeader(429) },
-		"cut off":    func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
+		"500": func(w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) },
+		"502 page": func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusBadGateway)
+		},
+		"404":       func(w http.ResponseWriter) { w.WriteHeader(http.StatusNotFound) },
+		"proxy 403": func(w http.ResponseWriter) { w.WriteHeader(http.StatusForbidden) },
+		"rate limit": func(w http.ResponseWriter) {
+			w.Header().Set("Retry-After", "0")
+			w.WriteHeader(http.StatusTooManyRequests)
+		},
+		"cut off": func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
 		"our error": func(w http.ResponseWriter) {
-			w.WriteHeader(503)
+			w.WriteHeader(http.StatusServiceUnavailable)
 			_ = json.NewEncoder(w).Encode(mcp.Error{Code: mcp.CodeDraining, Message: "going", Retryable: true})
 		},
 	} {
@@ -41,7 +48,7 @@ func TestIdempotentCallsAreRepeated(t *testing.T) {
 			h := newHub(t, map[string]tool{mcp.ToolWhoami: whoami})
 			var n atomic.Int32
 			h.before(func(w http.ResponseWriter, _ *http.Request) bool {
-				if n.Add(1) > 2 {
+				if n.Add(1) > 2 { // the handshake and the call meet it, or the handshake twice
 					return false
 				}
 				answer(w)
@@ -138,7 +145,9 @@ func TestPagesAndRedirectsAreNoAnswers(t *testing.T) {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			_, _ = io.WriteString(w, "<html>Welcome to the hotel</html>")
 		}, "web page"},
-		"redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL+"/login", 307) }, "redirects"},
+		"redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL+"/login", http.StatusTemporaryRedirect)
+		}, "redirects"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHub(t, map[string]tool{})
@@ -173,7 +182,7 @@ func TestTokenRotationAndSecrecy(t *testing.T) {
 		if r.Header.Get("Authorization") != "" {
 			t.Error("the runner's token went with log bytes")
 		}
-		w.WriteHeader(400)
+		w.WriteHeader(http.StatusBadRequest)
 	})
 	current := token
 	c := newClient(t, mcpclient.Config{URL: h.URL, Token: func() string { return current }, Logger: logger})

@@ -174,6 +174,35 @@ func TestCancelArrivesAtOnce(t *testing.T) {
 	})
 }
 
+func TestPhasesAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub()
+		exec := topologytest.NewExecutor(func(ctx context.Context, id topology.Identity, spec *topology.Spec, obs topology.Observer) topology.Result {
+			obs.Phase(topology.PhasePulling, "")
+			pass(4 * time.Second)
+			obs.Phase(topology.PhaseRunning, "build")
+			pass(4 * time.Second)
+			return topologytest.Exit(0)(ctx, id, spec, obs)
+		})
+		r := start(t, agent.Config{Client: h, Executor: exec})
+		h.Submit("job_1", quickSpec)
+		settled(t, h, "job_1")
+		r.kill()
+		var told []string
+		for _, b := range h.beats {
+			if s := b.Phase + "/" + b.Step; len(told) == 0 || told[len(told)-1] != s {
+				told = append(told, s)
+			}
+		}
+		if len(told) < 3 || told[0] != "preparing/" || told[1] != "pulling/" || told[2] != "running/build" {
+			t.Errorf("told %q", told)
+		}
+		if len(h.beats) > 6 {
+			t.Errorf("%d heartbeats for a job of 8 s", len(h.beats))
+		}
+	})
+}
+
 func TestCancelBeforeTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub()
@@ -257,6 +286,7 @@ func TestDirectivesAndRefusals(t *testing.T) {
 		"unpaired":         {directive: mcp.DirectiveUnpaired, want: mcp.CodeUnauthenticated},
 		"revoked token":    {err: &mcp.Error{Code: mcp.CodeUnauthenticated}, want: mcp.CodeUnauthenticated},
 		"no runner token":  {err: &mcp.Error{Code: mcp.CodePermissionDenied, Message: "an API key"}, want: mcp.CodePermissionDenied},
+		"no such tool":     {err: &mcp.Error{Code: mcp.CodeNotFound, Message: "tool not found"}, want: mcp.CodePermissionDenied},
 		"update directive": {directive: mcp.DirectiveUpdateRequired, want: mcp.CodeUpdateRequired},
 		"update error":     {err: &mcp.Error{Code: mcp.CodeUpdateRequired}, want: mcp.CodeUpdateRequired},
 		"drain":            {directive: mcp.DirectiveDrain},
@@ -311,4 +341,12 @@ func TestUnpairedWhileAJobRuns(t *testing.T) {
 			t.Errorf("Run: %v", err)
 		}
 	})
+}
+
+// pass lets fake time pass; call it in a synctest bubble.
+func pass(d time.Duration) { <-time.After(d) }
+
+func lastPoll(h *fakeHub) mcp.LeaseJobArgs {
+	p := h.Polls()
+	return p[len(p)-1]
 }

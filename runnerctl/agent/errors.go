@@ -38,8 +38,8 @@ func unpaired(err error) error {
 		Hint: "pair the machine again with `runnerctl pair`",
 	}
 	var cause *mcp.Error
-	if errors.As(err, &cause) && cause.Code == mcp.CodePermissionDenied {
-		e.Code, e.Message = cause.Code, "the hub does not let this token run jobs: "+cause.Message
+	if errors.As(err, &cause) && cause.Code != mcp.CodeUnauthenticated {
+		e.Code, e.Message = mcp.CodePermissionDenied, "the hub does not let this token run jobs: "+cause.Message
 	}
 	return e
 }

@@ -76,6 +76,13 @@ func (h *fakeHub) do(f func()) {
 	h.signal()
 }
 
+// Polls returns the calls of lease_job so far.
+func (h *fakeHub) Polls() []mcp.LeaseJobArgs {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.polls)
+}
+
 // Job returns a copy of a job's state.
 func (h *fakeHub) Job(id string) fakeJob {
 	h.mu.Lock()
@@ -210,14 +217,6 @@ func (h *fakeHub) grant(request string) *mcp.Lease {
 	}
 	h.leases[request] = j.Lease
 	return j.Lease
-}
-
-// requeue takes a lease away, as a sweep does.
-func (h *fakeHub) requeue(id string) {
-	h.do(func() {
-		h.jobs[id].Lease = nil
-		h.queue = append(h.queue, id)
-	})
 }
 
 // owned finds the job of a proof. Callers hold the lock.

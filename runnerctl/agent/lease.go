@@ -194,7 +194,7 @@ func (a *Agent) heard(res mcp.LeaseJobResult) {
 // unheard carries out what a failed poll means.
 func (a *Agent) unheard(err error) {
 	switch {
-	case refused(err):
+	case refused(err), codeOf(err) == mcp.CodeNotFound: // a token of another kind does not even see the tool
 		a.unpaired(err)
 	case codeOf(err) == mcp.CodeUpdateRequired:
 		a.fail(err, false)

@@ -18,8 +18,6 @@ func wantEmptySpool(t *testing.T, dir string) {
 	}
 }
 
-func child() bool { return false }
-
 // spoolBytes is how much is on disk in the spool.
 func spoolBytes(t *testing.T, dir string) (n int64) {
 	t.Helper()
