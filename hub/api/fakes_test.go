@@ -3,7 +3,6 @@ package api_test
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"testing"
 	"time"
@@ -122,13 +121,13 @@ func operation(t *testing.T, s api.Services, name string) api.Operation {
 func call[Out any](t *testing.T, s api.Services, name string, p hub.Principal, args string) (Out, string, *mcp.Error) {
 	t.Helper()
 	ctx := api.WithBaseURL(t.Context(), "https://hub.example")
-	return callIn[Out](t, ctx, s, name, p, args)
+	return callIn[Out](ctx, t, s, name, p, args)
 }
 
-func callIn[Out any](t *testing.T, ctx context.Context, s api.Services, name string, p hub.Principal, args string) (Out, string, *mcp.Error) {
+func callIn[Out any](ctx context.Context, t *testing.T, s api.Services, name string, p hub.Principal, args string) (Out, string, *mcp.Error) {
 	t.Helper()
 	o := operation(t, s, name)
-	value, summary, fault := o.Call(ctx, slog.New(slog.NewTextHandler(io.Discard, nil)), p, json.RawMessage(args))
+	value, summary, fault := o.Call(ctx, slog.New(slog.DiscardHandler), p, json.RawMessage(args))
 	var out Out
 	if fault == nil {
 		raw, err := json.Marshal(value)

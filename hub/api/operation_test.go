@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,7 +72,7 @@ func TestEveryOperationIsFitForUse(t *testing.T) {
 			t.Errorf("%s and %s are both %s", o.Name, other, route)
 		}
 		seen[route] = o.Name
-		if o.Hints.ReadOnly && (o.Hints.Destructive || !o.Hints.Idempotent || o.Route.Method != "GET" && o.Name != mcp.ToolCheckJob) {
+		if o.Hints.ReadOnly && (o.Hints.Destructive || !o.Hints.Idempotent || o.Route.Method != http.MethodGet && o.Name != mcp.ToolCheckJob) {
 			t.Errorf("%s reads only, yet %+v by %s", o.Name, o.Hints, o.Route.Method)
 		}
 	}
@@ -142,7 +143,7 @@ func TestPanicOfAUseCaseIsHidden(t *testing.T) {
 	trace := &api.Trace{RequestID: "req-1"}
 	ctx := api.WithTrace(t.Context(), trace)
 	// The fake has no Explain, so the call is through a nil interface.
-	_, _, f := callIn[any](t, ctx, api.Services{Jobs: &fakeJobs{}}, mcp.ToolExplainJob, person, `{"job_id":"job_1"}`)
+	_, _, f := callIn[any](ctx, t, api.Services{Jobs: &fakeJobs{}}, mcp.ToolExplainJob, person, `{"job_id":"job_1"}`)
 	if f == nil || f.Code != mcp.CodeInternal || strings.Contains(f.Message, "nil") {
 		t.Fatalf("got %+v", f)
 	}

@@ -6,9 +6,9 @@ import (
 	"regexp"
 	"strings"
 	"time"
-)
 
-import "github.com/runnerhub/runnerhub/hub/api"
+	"github.com/runnerhub/runnerhub/hub/api"
+)
 
 // accessLog writes one line a request. It has no query, no header and no body,
 // and whatever in the path could be a secret is masked.

@@ -49,17 +49,17 @@ func browser(t *testing.T) context.Context {
 		_ = chromedp.Cancel(ctx) // waits until the browser has gone
 		cancelTab()
 	})
-	run(t, ctx)
+	run(ctx, t)
 	return ctx
 }
 
 // tab opens a tab and collects what the page complains about: errors of its
 // script, and whatever its own policy has blocked.
-func tab(t *testing.T, browser context.Context) (context.Context, *syncBuffer) {
+func tab(browser context.Context, t *testing.T) (context.Context, *syncBuffer) {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
 	t.Cleanup(cancel)
-	run(t, ctx)
+	run(ctx, t)
 	console := &syncBuffer{}
 	complain := func(s string) { _, _ = console.Write([]byte(s + "\n")) }
 	err := chromedp.Listen(ctx, func(event any) {
@@ -80,7 +80,7 @@ func tab(t *testing.T, browser context.Context) (context.Context, *syncBuffer) {
 	return ctx, console
 }
 
-func run(t *testing.T, ctx context.Context, steps ...step) {
+func run(ctx context.Context, t *testing.T, steps ...step) {
 	t.Helper()
 	done := make(chan error, 1)
 	go func() { done <- chromedp.Do(ctx, steps...) }()

@@ -21,7 +21,7 @@ type object = map[string]any
 
 // OpenAPI describes the HTTP API as an OpenAPI 3.1 document, made from the same
 // table as the routes.
-func OpenAPI(ops []api.Operation) object {
+func OpenAPI(ops []api.Operation) map[string]any {
 	paths := object{api.LogPath("{token}"): object{"put": logEntry()}}
 	for i := range ops {
 		op := &ops[i]

@@ -75,20 +75,20 @@ func pairingDoor(t *testing.T, m *waitingMachine) string {
 func TestPages(t *testing.T) {
 	t.Parallel()
 	b := browser(t)
-	t.Run("a person approves a machine", func(t *testing.T) { personApproves(t, b) })
-	t.Run("a person denies a machine", func(t *testing.T) { personDenies(t, b) })
-	t.Run("what is wrong is told", func(t *testing.T) { wrongIsTold(t, b) })
-	t.Run("small and dark screens", func(t *testing.T) { pagesFit(t, b) })
+	t.Run("a person approves a machine", func(t *testing.T) { personApproves(b, t) })
+	t.Run("a person denies a machine", func(t *testing.T) { personDenies(b, t) })
+	t.Run("what is wrong is told", func(t *testing.T) { wrongIsTold(b, t) })
+	t.Run("small and dark screens", func(t *testing.T) { pagesFit(b, t) })
 }
 
-func personApproves(t *testing.T, b context.Context) {
+func personApproves(b context.Context, t *testing.T) {
 	t.Helper()
 	m := &waitingMachine{state: hub.PairingPending}
 	url := pairingDoor(t, m)
-	ctx, console := tab(t, b)
+	ctx, console := tab(b, t)
 	var prefilled, address, storage, cookies, table string
 	var boxes int
-	run(t, ctx,
+	run(ctx, t,
 		chromedp.Navigate(url+"/pair#code="+code),
 		chromedp.WaitVisible("#ask"),
 		into(&prefilled, chromedp.Value("#code")),
@@ -125,13 +125,13 @@ func personApproves(t *testing.T, b context.Context) {
 	}
 }
 
-func personDenies(t *testing.T, b context.Context) {
+func personDenies(b context.Context, t *testing.T) {
 	t.Helper()
 	m := &waitingMachine{state: hub.PairingPending}
 	url := pairingDoor(t, m)
-	ctx, _ := tab(t, b)
+	ctx, _ := tab(b, t)
 	var title string
-	run(t, ctx,
+	run(ctx, t,
 		chromedp.Navigate(url+"/pair"),
 		chromedp.SendKeys("#code", strings.ToLower(code)),
 		chromedp.SendKeys("#key", adaToken+"\n"),
@@ -147,11 +147,11 @@ func personDenies(t *testing.T, b context.Context) {
 	}
 }
 
-func wrongIsTold(t *testing.T, b context.Context) {
+func wrongIsTold(b context.Context, t *testing.T) {
 	t.Helper()
 	m := &waitingMachine{state: hub.PairingPending}
 	url := pairingDoor(t, m)
-	ctx, _ := tab(t, b)
+	ctx, _ := tab(b, t)
 	fill := func(code, key string) step {
 		return chromedp.Steps(
 			chromedp.WaitVisible("#ask"), put("#code", code), put("#key", key), chromedp.Click("#look"))
@@ -162,7 +162,7 @@ func wrongIsTold(t *testing.T, b context.Context) {
 	invalid := func(id string) step {
 		return until(`document.activeElement.id === "` + id + `" && document.activeElement.getAttribute("aria-invalid") === "true"`)
 	}
-	run(t, ctx,
+	run(ctx, t,
 		chromedp.Navigate(url+"/pair"),
 		fill("", ""), alert("Enter the code."), invalid("code"),
 		fill(code, ""), alert("Enter your API key."), invalid("key"),
@@ -175,5 +175,5 @@ func wrongIsTold(t *testing.T, b context.Context) {
 	m.mu.Lock()
 	m.state = hub.PairingRedeemed
 	m.mu.Unlock()
-	run(t, ctx, fill(code, adaToken), alert("This pairing is redeemed."))
+	run(ctx, t, fill(code, adaToken), alert("This pairing is redeemed."))
 }

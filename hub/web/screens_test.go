@@ -16,10 +16,10 @@ import (
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-func pagesFit(t *testing.T, b context.Context) {
+func pagesFit(b context.Context, t *testing.T) {
 	t.Helper()
 	url := pairingDoor(t, &waitingMachine{state: hub.PairingPending})
-	ctx, console := tab(t, b)
+	ctx, console := tab(b, t)
 	for _, screen := range []struct {
 		name  string
 		width int64
@@ -31,7 +31,7 @@ func pagesFit(t *testing.T, b context.Context) {
 		}
 		var overflow bool
 		var pages [3][]byte
-		run(t, ctx,
+		run(ctx, t,
 			prefers(scheme),
 			chromedp.EmulateViewport(screen.width, 900),
 			chromedp.Navigate(url+"/"), into(&pages[0], chromedp.FullScreenshot(100)),

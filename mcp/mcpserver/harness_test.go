@@ -2,7 +2,6 @@ package mcpserver_test
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"net/http/httptest"
 	"testing"
@@ -96,7 +95,7 @@ func serveAs(t *testing.T, jobs *fakeJobs, auth api.Authenticator) string {
 	if jobs.get == nil {
 		jobs.get = func(_ context.Context, id string) (dispatch.JobView, error) { return job(id) }
 	}
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	log := slog.New(slog.DiscardHandler)
 	ops := api.Operations(api.Services{Jobs: jobs, Roster: fakeRoster{}, Accounts: fakeAccounts{}})
 	s := httptest.NewServer(web.New(web.Options{Operations: ops, Auth: auth, MCP: mcpserver.New(ops, log), Log: log}))
 	t.Cleanup(s.Close)
