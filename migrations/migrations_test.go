@@ -92,6 +92,7 @@ func hubID(t *testing.T, db *sql.DB) string {
 func TestUpOnAFreshDatabase(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, d Dialect, connect func() *sql.DB) {
+		t.Helper()
 		ctx, db := t.Context(), connect()
 		if v := current(t, d, db); v != 0 {
 			t.Fatalf("a fresh database has version %d", v)
@@ -138,6 +139,7 @@ func TestUpOnAFreshDatabase(t *testing.T) {
 func TestUpAtOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, d Dialect, connect func() *sql.DB) {
+		t.Helper()
 		var g errgroup.Group
 		for range 4 {
 			db := connect()
@@ -163,6 +165,7 @@ func TestUpAtOnce(t *testing.T) {
 func TestUpDownUp(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, d Dialect, connect func() *sql.DB) {
+		t.Helper()
 		ctx, db := t.Context(), connect()
 		if err := Up(ctx, d, db); err != nil {
 			t.Fatal(err)
@@ -217,6 +220,7 @@ func schema(t *testing.T, d Dialect, db *sql.DB) []string {
 func TestNewerSchemaIsRefused(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, d Dialect, connect func() *sql.DB) {
+		t.Helper()
 		ctx, db := t.Context(), connect()
 		if err := Up(ctx, d, db); err != nil {
 			t.Fatal(err)
@@ -235,6 +239,7 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 func TestCanceledUpChangesNothingHalf(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, d Dialect, connect func() *sql.DB) {
+		t.Helper()
 		db := connect()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

@@ -44,6 +44,12 @@ func (s *Store) failure(ctx context.Context, doing string, err error) error {
 	return fmt.Errorf("sqlite: %s: %w", doing, err)
 }
 
+// diskFailure says that the disk is full or broken.
+func diskFailure(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && (e.Code()&0xff == sqlite3.SQLITE_FULL || e.Code()&0xff == sqlite3.SQLITE_IOERR)
+}
+
 func (s *Store) unavailable(doing string, err error, hint string) *hub.Error {
 	return &hub.Error{
 		Code: hub.Unavailable, Message: "the store is not available (" + doing + ")", Hint: hint,

@@ -39,9 +39,8 @@ func TestFullDisk(t *testing.T) {
 	if err != nil || len(jobs) != len(answered) {
 		t.Fatalf("%d jobs are stored and %d were answered, %v", len(jobs), len(answered), err)
 	}
-	if err := s.Ping(t.Context()); err != nil {
-		t.Errorf("Ping: %v", err)
-	}
+	wantError(t, s.Ping(t.Context()), hub.Unavailable)
+	wantError(t, s.Ping(t.Context()), hub.Unavailable)
 	if _, err := s.DeletePairings(t.Context(), storetest.Start()); err != nil {
 		t.Errorf("a write that needs no room: %v", err)
 	}

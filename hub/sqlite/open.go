@@ -61,7 +61,10 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 			return nil, err
 		}
 	}
-	if s.writer, err = openWriter(ctx, path, opts); err != nil {
+	if err = create(path); err == nil {
+		s.writer, err = openWriter(ctx, path, opts)
+	}
+	if err != nil {
 		_ = s.lock.Unlock() // what went wrong first is what to tell
 		return nil, s.failure(ctx, "open", err)
 	}
@@ -74,6 +77,9 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 func OpenDB(ctx context.Context, path string) (*sql.DB, error) {
 	path, err := resolve(path)
 	if err != nil {
+		return nil, err
+	}
+	if err := create(path); err != nil {
 		return nil, err
 	}
 	db := connect(path, Options{}.withDefaults())
@@ -95,9 +101,9 @@ func resolve(path string) (string, error) {
 		return "", openError(abs, err, "make the folder first, or name another one with --data or --database")
 	}
 	abs = filepath.Join(dir, filepath.Base(abs))
-	switch real, err := filepath.EvalSymlinks(abs); {
+	switch target, err := filepath.EvalSymlinks(abs); {
 	case err == nil:
-		abs = real
+		abs = target
 	case !errors.Is(err, fs.ErrNotExist):
 		return "", openError(abs, err, "see who may use the file and its folder")
 	}
@@ -109,6 +115,18 @@ func resolve(path string) (string, error) {
 
 func openError(path string, err error, hint string) *hub.Error {
 	return &hub.Error{Code: hub.Unavailable, Message: "the store " + path + " cannot be opened", Hint: hint, Err: err}
+}
+
+// create makes a file that its owner alone may read; SQLite makes those beside it alike.
+func create(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil
+	case err != nil:
+		return openError(path, err, "the hub must be able to make files in the folder; see who owns it")
+	}
+	return f.Close()
 }
 
 // openWriter makes the one writing connection, on a file that is ours and up to date.
@@ -169,7 +187,7 @@ func migrate(ctx context.Context, path string, db *sql.DB, opts Options) error {
 		if err != nil {
 			return err
 		}
-		defer l.Unlock()
+		return errors.Join(migrations.Up(ctx, migrations.SQLite, db), l.Unlock())
 	}
 	return migrations.Up(ctx, migrations.SQLite, db)
 }

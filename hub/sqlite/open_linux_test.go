@@ -24,6 +24,24 @@ func nobody(f func()) {
 	<-done
 }
 
+func TestFilesArePrivate(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "hub.db")
+	s := open(t, path, Options{})
+	if err := s.Ping(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, end := range []string{"", "-wal", "-shm", ".lock"} {
+		info, err := os.Stat(path + end)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v", info.Name(), info.Mode())
+		}
+	}
+}
+
 func TestReadOnlyFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -34,7 +34,14 @@ func (r *reader) Close() error {
 	return errors.Join(append(errs, r.db.Close())...)
 }
 
-func (r *reader) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
+// statement is a *sql.Stmt that is kept for the next call, and so is not to be closed.
+type statement interface {
+	ExecContext(ctx context.Context, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, args ...any) *sql.Row
+}
+
+func (r *reader) stmt(ctx context.Context, query string) (statement, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.stmts == nil {

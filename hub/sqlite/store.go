@@ -55,10 +55,16 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	return time.Now().UTC().Truncate(time.Microsecond), ctx.Err()
 }
 
-// Ping implements hub.Store. It takes the write lock and writes nothing.
+// Ping implements hub.Store. It takes the write lock, and writes only after a
+// write has failed: a disk may be full for all writes but the smallest.
 func (s *Store) Ping(ctx context.Context) error {
 	var version int64
 	err := s.write(ctx, "ping", func(t *tx) error {
+		if t.w.failed {
+			if _, err := t.exec(tryWrite); err != nil {
+				return err
+			}
+		}
 		return t.row(selectVersion).Scan(&version)
 	})
 	if err != nil {
@@ -89,6 +95,8 @@ func (s *Store) Listen(ctx context.Context, _ func(hub.Hint)) error {
 const (
 	selectHubID   = `SELECT value FROM meta WHERE key = 'hub_id'`
 	selectVersion = `SELECT max(version_id) FROM goose_db_version`
+	tryWrite      = `INSERT INTO meta (key, value) VALUES ('try_write', hex(randomblob(16384)))
+		ON CONFLICT (key) DO UPDATE SET value = excluded.value`
 )
 
 // rowScanner is a *sql.Row or *sql.Rows.

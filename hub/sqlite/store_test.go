@@ -25,6 +25,7 @@ func open(t *testing.T, path string, opts Options) *Store {
 func TestContract(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) hub.Store {
+		t.Helper()
 		return open(t, filepath.Join(t.TempDir(), "hub.db"), Options{})
 	})
 }

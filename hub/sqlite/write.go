@@ -8,11 +8,13 @@ import (
 
 // writer is the one connection that writes. Its statements are prepared once.
 type writer struct {
-	turn  chan struct{} // holds one token
-	db    *sql.DB
-	conn  *sql.Conn
-	stmts map[string]*sql.Stmt // by their text; guarded by turn
-	gone  bool                 // guarded by turn
+	turn chan struct{} // holds one token
+	db   *sql.DB
+	conn *sql.Conn
+	// What follows belongs to whoever has the token.
+	stmts  map[string]*sql.Stmt // by their text
+	failed bool                 // the disk refused the last write
+	gone   bool                 // closed
 }
 
 func newWriter(db *sql.DB, conn *sql.Conn) *writer {
@@ -56,6 +58,12 @@ func (s *Store) write(ctx context.Context, doing string, f func(t *tx) error) er
 		return s.failure(ctx, doing, err)
 	}
 	err := (&tx{ctx: context.WithoutCancel(ctx), w: w}).run(f)
+	switch {
+	case err == nil:
+		w.failed = false
+	case diskFailure(err):
+		w.failed = true
+	}
 	return s.failure(ctx, doing, err)
 }
 
@@ -80,7 +88,7 @@ func (t *tx) run(f func(t *tx) error) (err error) {
 	return nil
 }
 
-func (t *tx) stmt(query string) (*sql.Stmt, error) {
+func (t *tx) stmt(query string) (statement, error) {
 	if s, ok := t.w.stmts[query]; ok {
 		return s, nil
 	}

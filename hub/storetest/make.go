@@ -77,16 +77,16 @@ func NewJob(o hub.Owner, runnerID string) hub.EnqueueParams {
 }
 
 // AddRunner pairs a runner the way the hub does it, which is the only way there is.
-func AddRunner(t testing.TB, s hub.Store, r hub.Runner) {
-	t.Helper()
+func AddRunner(tb testing.TB, s hub.Store, r hub.Runner) {
+	tb.Helper()
 	p := NewPairing()
 	p.CodeDigest, p.TokenDigest = nil, NewDigest()
 	p.State, p.Owner, p.Label, p.Labels = hub.PairingApproved, r.Owner, r.Label, r.Labels
-	if err := s.CreatePairing(t.Context(), p, NewEvent(hub.ActPairingApproved)); err != nil {
-		t.Fatalf("CreatePairing: %v", err)
+	if err := s.CreatePairing(tb.Context(), p, NewEvent(hub.ActPairingApproved)); err != nil {
+		tb.Fatalf("CreatePairing: %v", err)
 	}
 	p.State, p.RunnerID = hub.PairingRedeemed, r.ID
-	if err := s.RedeemPairing(t.Context(), p, r, NewEvent(hub.ActRunnerPaired)); err != nil {
-		t.Fatalf("RedeemPairing: %v", err)
+	if err := s.RedeemPairing(tb.Context(), p, r, NewEvent(hub.ActRunnerPaired)); err != nil {
+		tb.Fatalf("RedeemPairing: %v", err)
 	}
 }
