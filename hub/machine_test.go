@@ -429,7 +429,7 @@ func TestRetriesFollowThePolicyAndTheSpec(t *testing.T) {
 func TestARequeuedJobGoesAheadOfItsPeersAlone(t *testing.T) {
 	t.Parallel()
 	again, peer, urgent := hub.RankOf(5, true), hub.RankOf(5, false), hub.RankOf(6, false)
-	if !(urgent < again && again < peer) {
+	if urgent >= again || again >= peer {
 		t.Errorf("ranks: higher priority %d, queued again %d, peer %d", urgent, again, peer)
 	}
 }

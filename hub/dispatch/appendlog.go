@@ -121,12 +121,12 @@ func (s *Service) sameBytes(ctx context.Context, a hub.Attempt, offset int64, da
 					return false, nil
 				}
 			} else {
-				have, err := s.bucket.Get(ctx, c.Key)
-				if hub.CodeOf(err) == hub.NotFound { // dropped since it was listed
-					continue
-				}
+				have, err := s.chunk(ctx, c)
 				if err != nil {
-					return false, unavailable("the log's bytes could not be read", err)
+					return false, err
+				}
+				if have == nil { // dropped since it was listed
+					continue
 				}
 				if !bytes.Equal(have[from-c.Start:to-c.Start], want) {
 					return false, nil

@@ -13,16 +13,22 @@ import (
 const goal = 20 * time.Millisecond
 
 // onBothStores runs a benchmark on each kind of store.
-func onBothStores(b *testing.B, f func(b *testing.B, open opener)) {
+func onBothStores(b *testing.B, f func(bench)) {
 	b.Helper()
 	b.Run("sqlite", func(b *testing.B) {
 		s := openSQLite(b)
-		f(b, func(testing.TB) hub.Store { return s })
+		f(bench{backend{b, func() hub.Store { return s }}, b})
 	})
 	b.Run("postgres", func(b *testing.B) {
 		u := newDatabase(b)
-		f(b, func(t testing.TB) hub.Store { return openPostgres(t, u) })
+		f(bench{backend{b, func() hub.Store { return openPostgres(b, u) }}, b})
 	})
+}
+
+// bench is a backend of a benchmark.
+type bench struct {
+	backend
+	b *testing.B
 }
 
 func median(ds []time.Duration) time.Duration {
@@ -33,12 +39,12 @@ func median(ds []time.Duration) time.Duration {
 // BenchmarkHandOff measures from a submit's start to the lease in the hands of a
 // runner that waits, against the goal (1 is just met) and against the bare writes of the two transitions.
 func BenchmarkHandOff(b *testing.B) {
-	onBothStores(b, func(b *testing.B, open opener) {
-		w := newWorld(b, open, withPolicy(func(p *hub.Policy) { p.MaxRunning = 0 }))
+	onBothStores(b, func(b bench) {
+		w := newWorld(b.backend, withPolicy(func(p *hub.Policy) { p.MaxRunning = 0 }))
 		w.run(w.s)
 		m := w.machine(self(w.ann))
 		var handed, bare []time.Duration
-		for range max(b.N, 100) {
+		for range max(b.b.N, 100) {
 			c := w.call(m)
 			start := time.Now()
 			w.submit()
@@ -54,19 +60,19 @@ func BenchmarkHandOff(b *testing.B) {
 			bare = append(bare, time.Since(start))
 		}
 		took := median(handed)
-		b.ReportMetric(float64(took)/float64(goal), "of-goal")
-		b.ReportMetric(float64(took)/float64(median(bare)), "x-bare-writes")
-		b.ReportMetric(0, "ns/op")
+		b.b.ReportMetric(float64(took)/float64(goal), "of-goal")
+		b.b.ReportMetric(float64(took)/float64(median(bare)), "x-bare-writes")
+		b.b.ReportMetric(0, "ns/op")
 	})
 }
 
 // BenchmarkJob measures a whole job through the use cases against its bare writes.
 func BenchmarkJob(b *testing.B) {
-	onBothStores(b, func(b *testing.B, open opener) {
-		w := newWorld(b, open, withPolicy(func(p *hub.Policy) { p.MaxRunning = 0 }))
+	onBothStores(b, func(b bench) {
+		w := newWorld(b.backend, withPolicy(func(p *hub.Policy) { p.MaxRunning = 0 }))
 		m := w.machine(self(w.ann))
 		var ours, bare []time.Duration
-		for range max(b.N, 100) {
+		for range max(b.b.N, 100) {
 			start := time.Now()
 			w.submit()
 			l := m.take()
@@ -86,8 +92,8 @@ func BenchmarkJob(b *testing.B) {
 			w.bareApply(d)
 			bare = append(bare, time.Since(start))
 		}
-		b.ReportMetric(float64(median(ours))/float64(median(bare)), "x-bare-writes")
-		b.ReportMetric(0, "ns/op")
+		b.b.ReportMetric(float64(median(ours))/float64(median(bare)), "x-bare-writes")
+		b.b.ReportMetric(0, "ns/op")
 	})
 }
 

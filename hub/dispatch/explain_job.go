@@ -8,6 +8,9 @@ import (
 	"github.com/runnerhub/runnerhub/hub"
 )
 
+// maxTimeline is how many of a job's events an explanation shows, the latest.
+const maxTimeline = 100
+
 // Explain says why a job is not running, or how it ended.
 func (s *Service) Explain(ctx context.Context, p hub.Principal, jobID string) (Explanation, error) {
 	j, _, err := s.job(ctx, p, jobID)
@@ -161,6 +164,7 @@ func (s *Service) timeline(ctx context.Context, jobID string) ([]TimelineItem, e
 	if err != nil {
 		return nil, err
 	}
+	events = events[max(0, len(events)-maxTimeline):]
 	n := newNames(s.store)
 	out := make([]TimelineItem, 0, len(events))
 	for _, e := range events {

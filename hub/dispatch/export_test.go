@@ -6,6 +6,9 @@ import (
 	"github.com/runnerhub/runnerhub/hub"
 )
 
+// MaxHeld is how many lease calls a runner may hold open.
+const MaxHeld = maxHeld
+
 // Waiting says how many lease calls have found nothing in a queue.
 func (s *Service) Waiting(k hub.QueueKey) int {
 	s.waiters.mu.Lock()

@@ -1,6 +1,8 @@
 package dispatch_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -47,8 +49,8 @@ func (w *world) answered(calls []call) (int, *dispatch.Lease) {
 }
 
 func TestOneJobWakesOneWaiterInTurn(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		pool := hub.NewQueueKey(self(w.ann), "")
 		var calls []call
 		for range 3 {
@@ -74,8 +76,8 @@ func TestOneJobWakesOneWaiterInTurn(t *testing.T) {
 }
 
 func TestARunnerThatAsksAgainKeepsItsTurn(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		a, b := w.machine(self(w.ann)), w.machine(self(w.ann))
 		w.submit()
 		a.take()
@@ -92,8 +94,8 @@ func TestARunnerThatAsksAgainKeepsItsTurn(t *testing.T) {
 }
 
 func TestOnlyACapableWaiterIsWoken(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		plain, gpu := w.machine(self(w.ann)), w.machine(self(w.ann))
 		gpu.presence.Capabilities = append(gpu.presence.Capabilities, "gpu")
 		calls := []call{w.call(plain), w.call(gpu)}
@@ -109,8 +111,8 @@ func TestOnlyACapableWaiterIsWoken(t *testing.T) {
 }
 
 func TestAJobBehindManyThatFitNobodyIsFound(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		for range 120 {
 			w.submit(specText("image: busybox\nrequires: [gpu]\n"))
 		}
@@ -122,8 +124,8 @@ func TestAJobBehindManyThatFitNobodyIsFound(t *testing.T) {
 }
 
 func TestAFloodOfOneOwnerDoesNotHoldUpAnother(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		bob := w.person(w.ws)
 		for range 100 {
 			w.submit()
@@ -139,8 +141,8 @@ func TestAFloodOfOneOwnerDoesNotHoldUpAnother(t *testing.T) {
 }
 
 func TestTheRunningCapKeepsJobsQueued(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open, withPolicy(func(p *hub.Policy) { p.MaxRunning = 1 }))
+	onStores(t, func(t backend) {
+		w := newWorld(t, withPolicy(func(p *hub.Policy) { p.MaxRunning = 1 }))
 		w.run(w.s)
 		a, b := w.machine(self(w.ann)), w.machine(self(w.ann))
 		w.submit()
@@ -167,9 +169,62 @@ func TestTheRunningCapKeepsJobsQueued(t *testing.T) {
 	})
 }
 
+func TestRoomWakesAsManyAsItHolds(t *testing.T) {
+	onStores(t, func(t backend) {
+		w := newWorld(t, withPolicy(func(p *hub.Policy) { p.MaxRunning = 2 }))
+		w.run(w.s)
+		busy := w.machine(self(w.ann))
+		var held []*dispatch.Lease
+		for range 2 {
+			w.submit()
+			held = append(held, busy.take())
+		}
+		calls := []call{w.call(w.machine(self(w.ann))), w.call(w.machine(self(w.ann)))}
+		for range 2 {
+			w.submit()
+		}
+		for _, l := range held {
+			busy.begin(l)
+			busy.settle(success(l))
+		}
+		for _, c := range calls {
+			if got, err := get(w, c.ch); err != nil || got.Lease == nil {
+				t.Errorf("got %+v, %v", got, err)
+			}
+		}
+	})
+}
+
+func TestARunnerHoldsSoManyCallsAndNoMore(t *testing.T) {
+	onStores(t, func(t backend) {
+		w := newWorld(t)
+		m := w.machine(self(w.ann))
+		ctx, cancel := context.WithCancel(w.ctx)
+		defer cancel()
+		m.ctx = ctx
+		var calls []<-chan answer[dispatch.LeaseResult]
+		for range dispatch.MaxHeld {
+			calls = append(calls, beside(func() (dispatch.LeaseResult, error) { return m.lease(time.Minute) }))
+		}
+		w.held(w.s, hub.NewQueueKey(self(w.ann), ""), dispatch.MaxHeld)
+		_, err := m.lease(0)
+		if e := w.wantCode(err, hub.RateLimited); !e.Retryable {
+			t.Errorf("%+v", e)
+		}
+		cancel()
+		for _, c := range calls {
+			if _, err := get(w, c); !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v", err)
+			}
+		}
+		m.ctx = w.ctx
+		m.none()
+	})
+}
+
 func TestPollersOfOneHubDoNotAllGoForTheHead(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		const n = 12
 		jobs := map[string]bool{}
 		for range n {
@@ -195,9 +250,9 @@ func TestPollersOfOneHubDoNotAllGoForTheHead(t *testing.T) {
 }
 
 func TestTwoHubsShareTheirQueues(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
-		other := w.hub(open(t))
+	onStores(t, func(t backend) {
+		w := newWorld(t)
+		other := w.hub(t.open())
 		const n = 20
 		for range n {
 			w.submit()

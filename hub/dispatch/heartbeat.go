@@ -12,6 +12,9 @@ import (
 // maxStep is the most bytes of a step's name in a heartbeat.
 const maxStep = 256
 
+// shortHold is the least that a heartbeat which may be held is held.
+const shortHold = time.Second
+
 // Heartbeat renews a lease and holds the call until there is a directive: at most as long as
 // the lease that it renewed. A lease that is no longer the job's is the state stale and no error.
 // Errors: InvalidArgument, NotFound, Draining, Unavailable.
@@ -28,8 +31,8 @@ func (s *Service) Heartbeat(ctx context.Context, p hub.Principal, r HeartbeatReq
 
 	moved := false
 	d, err := s.decide(ctx, r.JobID, p, func(j hub.Job, pl hub.JobPayload) (hub.Decision, error) {
-		if j.Owner != p.Runner.Owner {
-			return hub.Decision{}, noJob(r.JobID)
+		if err := holds(p.Runner, j); err != nil {
+			return hub.Decision{}, err
 		}
 		moved = j.Phase != r.Phase || j.Step != r.Step
 		return hub.Heartbeat(j, pl, r.Proof, r.Phase, bound(r.Step, maxStep), bound(r.Progress, maxReason), s.clock.now(), s.policy)
@@ -45,7 +48,8 @@ func (s *Service) Heartbeat(ctx context.Context, p hub.Principal, r HeartbeatReq
 
 func (s *Service) holdHeartbeat(ctx context.Context, r HeartbeatRequest, j hub.Job, w *watcher) (HeartbeatResult, error) {
 	// The answer must leave the runner time to send the next one.
-	wait := min(r.Wait, max(0, s.policy.LeaseTTL-s.policy.Heartbeat), j.LeaseExpiresAt.Sub(s.clock.now())/2)
+	room := min(s.policy.LeaseTTL-s.policy.Heartbeat, j.LeaseExpiresAt.Sub(s.clock.now())/2)
+	wait := min(r.Wait, max(room, shortHold)) // shortly before the deadline there is no room, and no use in haste
 	h := s.hold(ctx, wait)
 	defer h.stop()
 	select {
@@ -67,6 +71,19 @@ func (s *Service) holdHeartbeat(ctx context.Context, r HeartbeatRequest, j hub.J
 			return HeartbeatResult{}, err
 		}
 	}
+}
+
+// holds tells apart whose job j is: another owner's is not found, and one that another runner holds is
+// a stale lease even with the right nonce.
+func holds(r hub.Runner, j hub.Job) error {
+	switch {
+	case j.Owner != r.Owner:
+		return noJob(j.ID)
+	case j.State.Live() && j.LeaseRunnerID != r.ID:
+		return hub.Errorf(hub.StaleLease, "another runner holds the job").
+			WithHint("kill the attempt's containers at once")
+	}
+	return nil
 }
 
 // directive is what a job's row says to the holder of a lease.

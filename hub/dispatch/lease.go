@@ -64,6 +64,8 @@ func (s *Service) machine(p hub.Principal) error {
 	switch {
 	case p.Kind != hub.KindRunner:
 		return hub.Errorf(hub.PermissionDenied, "this is for runners").WithHint("pair the machine: `runnerctl pair`")
+	case len(p.Secret) == 0: // leases would have nonces that anybody can compute
+		return hub.Errorf(hub.Internal, "the runner's principal carries no secret")
 	case !p.Runner.RevokedAt.IsZero():
 		return hub.Errorf(hub.Unauthenticated, "this runner was unpaired").WithHint("pair it again: `runnerctl pair`")
 	}

@@ -14,8 +14,8 @@ import (
 )
 
 func TestAJobFromSubmitToItsEnd(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		m := w.machine(self(w.ann))
 		job := w.submit()
 
@@ -43,8 +43,8 @@ func TestAJobFromSubmitToItsEnd(t *testing.T) {
 }
 
 func TestTheSameRequestGetsTheSameLease(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		m := w.machine(self(w.ann))
 		w.submit()
 		w.submit()
@@ -52,7 +52,7 @@ func TestTheSameRequestGetsTheSameLease(t *testing.T) {
 		first, err := m.leaseAs(id, 0)
 		w.must(err)
 		// The response was lost, and another hub gets the repeat.
-		m.s = w.hub(open(t))
+		m.s = w.hub(t.open())
 		again, err := m.leaseAs(id, 0)
 		w.must(err)
 		if diff := cmp.Diff(first.Lease, again.Lease); diff != "" {
@@ -70,8 +70,8 @@ func TestTheSameRequestGetsTheSameLease(t *testing.T) {
 }
 
 func TestARepeatWithAnotherTokenGetsNothing(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		m := w.machine(self(w.ann))
 		w.submit()
 		id := newRequest()
@@ -86,8 +86,8 @@ func TestARepeatWithAnotherTokenGetsNothing(t *testing.T) {
 }
 
 func TestARepeatedRequestSupersedesTheHeldOne(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		m := w.machine(self(w.ann))
 		id := newRequest()
 		pool := hub.NewQueueKey(self(w.ann), "")
@@ -104,8 +104,8 @@ func TestARepeatedRequestSupersedesTheHeldOne(t *testing.T) {
 }
 
 func TestAHeldLeaseIsWoken(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		m := w.machine(self(w.ann))
 		held := beside(func() (dispatch.LeaseResult, error) { return m.lease(time.Minute) })
 		w.held(w.s, hub.NewQueueKey(self(w.ann), ""), 1)
@@ -117,8 +117,8 @@ func TestAHeldLeaseIsWoken(t *testing.T) {
 }
 
 func TestAHeldLeaseEndsWithItsWait(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		m := w.machine(self(w.ann))
 		if r, err := m.lease(10 * time.Millisecond); err != nil || r.Lease != nil || r.HubID == "" {
 			t.Errorf("got %+v, %v", r, err)
@@ -135,8 +135,8 @@ func TestAHeldLeaseEndsWithItsWait(t *testing.T) {
 }
 
 func TestADrainAnswersHeldCallsAtOnce(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		m, busy := w.machine(self(w.ann)), w.machine(self(w.ann))
 		job := w.submit()
 		l := busy.take()
@@ -165,8 +165,8 @@ func TestADrainAnswersHeldCallsAtOnce(t *testing.T) {
 }
 
 func TestLeaseChecksItsCaller(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		m := w.machine(self(w.ann))
 		w.submit()
 		_, err := w.s.Lease(w.ctx, w.ann, dispatch.LeaseRequest{RequestID: "r"})
@@ -198,8 +198,8 @@ func TestLeaseChecksItsCaller(t *testing.T) {
 }
 
 func TestAnUnpairedRunnerIsTold(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		m := w.machine(self(w.ann))
 		l := func() *dispatch.Lease { w.submit(); return m.take() }()
 		m.begin(l)
@@ -227,8 +227,8 @@ func TestAnUnpairedRunnerIsTold(t *testing.T) {
 }
 
 func TestNamedQueuesComeFirstAndReject(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		m := w.machine(self(w.ann))
 		pool := w.submit()
 		gpu := w.submit(target(m.p.Runner.ID), specText("image: busybox\nrequires: [gpu]\n"))
@@ -249,8 +249,8 @@ func TestNamedQueuesComeFirstAndReject(t *testing.T) {
 }
 
 func TestANamedJobThatDoesNotFitWakesItsRunnerToRejectIt(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		m := w.machine(self(w.ann))
 		held := beside(func() (dispatch.LeaseResult, error) { return m.lease(time.Minute) })
 		w.held(w.s, hub.NewQueueKey(self(w.ann), m.p.Runner.ID), 1)
@@ -268,8 +268,8 @@ func TestANamedJobThatDoesNotFitWakesItsRunnerToRejectIt(t *testing.T) {
 }
 
 func TestPriorityThenFirstInFirstOut(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		m := w.machine(self(w.ann))
 		prio := func(n int) func(*dispatch.SubmitRequest) { return func(r *dispatch.SubmitRequest) { r.Priority = n } }
 		low, first, second, high := w.submit(prio(-1)), w.submit(), w.submit(), w.submit(prio(1))
@@ -290,8 +290,8 @@ func TestPriorityThenFirstInFirstOut(t *testing.T) {
 }
 
 func TestRunnersServeTheirOwnerAlone(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		personal, shared := w.machine(self(w.ann)), w.machine(hub.WorkspaceOwner(w.ws.ID))
 		bob := w.person(w.ws)
 		stranger := w.machine(self(bob))

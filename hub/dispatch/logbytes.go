@@ -43,8 +43,11 @@ func (f *logFile) forward(ctx context.Context, from, scan int64, partial bool, y
 				p.Restart(c.Start, true)
 				at = c.Start
 			}
-			data, err := f.s.bucket.Get(ctx, c.Key)
-			if hub.CodeOf(err) == hub.NotFound { // dropped while we read
+			data, err := f.s.chunk(ctx, c)
+			if err != nil {
+				return err
+			}
+			if data == nil { // dropped while we read
 				end := c.Start + c.Size
 				if !p.Flush(give) || !yield(item{Entry: joblog.Entry{Start: at, End: end}, gap: end - at}) {
 					return nil
@@ -52,9 +55,6 @@ func (f *logFile) forward(ctx context.Context, from, scan int64, partial bool, y
 				p.Restart(end, true)
 				at = end
 				continue
-			}
-			if err != nil {
-				return unavailable("the log's bytes could not be read", err)
 			}
 			data = data[at-c.Start:]
 			f.scanned += int64(len(data))
@@ -121,16 +121,16 @@ func (f *logFile) backward(ctx context.Context, before, scan int64, yield func(i
 				}
 				rest, at, last = nil, end, end
 			}
-			data, err := f.s.bucket.Get(ctx, c.Key)
-			if hub.CodeOf(err) == hub.NotFound { // dropped while we read
+			data, err := f.s.chunk(ctx, c)
+			if err != nil {
+				return last, err
+			}
+			if data == nil { // dropped while we read
 				if !give(rest, at, true) || !yield(item{Entry: joblog.Entry{Start: c.Start, End: at}, gap: at - c.Start}) {
 					return last, nil
 				}
 				rest, at, last = nil, c.Start, c.Start
 				continue
-			}
-			if err != nil {
-				return last, unavailable("the log's bytes could not be read", err)
 			}
 			data = data[:at-c.Start]
 			f.scanned += int64(len(data))
@@ -150,6 +150,21 @@ func (f *logFile) backward(ctx context.Context, before, scan int64, yield func(i
 		give(rest, at, true)
 	}
 	return last, nil
+}
+
+// chunk reads a chunk's bytes; nil when they are gone, which a reader shows as a gap.
+func (s *Service) chunk(ctx context.Context, c hub.LogChunk) ([]byte, error) {
+	data, err := s.bucket.Get(ctx, c.Key)
+	switch {
+	case hub.CodeOf(err) == hub.NotFound:
+		return nil, nil
+	case err != nil:
+		return nil, unavailable("the log's bytes could not be read", err)
+	case int64(len(data)) != c.Size: // somebody else wrote in our bucket
+		s.log.Error("a chunk of a log has another size than was stored", "key", c.Key, "size", len(data), "stored", c.Size)
+		return nil, nil
+	}
+	return data, nil
 }
 
 // tail fills the bag with the log's last lines and says which bytes they are. A

@@ -124,8 +124,11 @@ func (s *Service) lookAt(ctx context.Context, k hub.QueueKey) error {
 			return err
 		}
 		for _, q := range jobs {
-			if !s.waiters.isReserved(q.Job.ID) {
-				s.waiters.offer(arrivalOf(q))
+			if s.waiters.isReserved(q.Job.ID) || !s.waiters.offer(arrivalOf(q)) {
+				continue
+			}
+			if s.waiters.isCapped(q.Job.Owner) { // one tries whether there is room again; if so, the others follow
+				return nil
 			}
 		}
 		if len(jobs) < page {

@@ -57,15 +57,15 @@ func (h *hooked) Apply(ctx context.Context, c hub.Change) error {
 	return err
 }
 
-func newHooked(t testing.TB, open opener) (*world, *hooked) {
+func newHooked(t backend) (*world, *hooked) {
 	t.Helper()
 	h := &hooked{}
-	return newWorld(t, open, withStore(func(s hub.Store) hub.Store { h.Store = s; return h })), h
+	return newWorld(t, withStore(func(s hub.Store) hub.Store { h.Store = s; return h })), h
 }
 
 func TestALeaseWhoseCallerVanishedIsGivenBack(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w, h := newHooked(t, open)
+	onStores(t, func(t backend) {
+		w, h := newHooked(t)
 		gone, other := w.machine(self(w.ann)), w.machine(self(w.ann))
 		ctx, cancel := context.WithCancel(w.ctx)
 		gone.ctx = ctx
@@ -91,8 +91,8 @@ func TestALeaseWhoseCallerVanishedIsGivenBack(t *testing.T) {
 }
 
 func TestAnUndeliveredJobWakesTheNext(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w, h := newHooked(t, open)
+	onStores(t, func(t backend) {
+		w, h := newHooked(t)
 		gone, other := w.machine(self(w.ann)), w.machine(self(w.ann))
 		ctx, cancel := context.WithCancel(w.ctx)
 		gone.ctx = ctx
@@ -117,8 +117,8 @@ func TestAnUndeliveredJobWakesTheNext(t *testing.T) {
 }
 
 func TestAStoreThatFailsOneCallerLeavesTheJobToTheNext(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w, h := newHooked(t, open)
+	onStores(t, func(t backend) {
+		w, h := newHooked(t)
 		unlucky, other := w.machine(self(w.ann)), w.machine(self(w.ann))
 		first, second := w.call(unlucky), w.call(other)
 		h.hook(func() {
@@ -141,8 +141,8 @@ func TestAStoreThatFailsOneCallerLeavesTheJobToTheNext(t *testing.T) {
 }
 
 func TestWhoLosesARaceReadsAgain(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w, h := newHooked(t, open)
+	onStores(t, func(t backend) {
+		w, h := newHooked(t)
 		m := w.machine(self(w.ann))
 		first, second := w.submit(), w.submit()
 		// Somebody cancels the head between the look and the lease.
@@ -192,8 +192,8 @@ func TestWhoLosesARaceReadsAgain(t *testing.T) {
 }
 
 func TestEventsSayWhoAndForWhom(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		m := w.machine(hub.WorkspaceOwner(w.ws.ID))
 		job := w.submit(target("workspace"))
 		l := m.take()
@@ -239,8 +239,8 @@ func TestEventsSayWhoAndForWhom(t *testing.T) {
 }
 
 func TestHeartbeatsAreChecked(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		m := w.machine(self(w.ann))
 		w.submit()
 		l := m.take()

@@ -11,9 +11,13 @@ import (
 // requests makes one lease call of several with the same request id: a client
 // that repeats a call has given the earlier one up, which must not go on to take another job.
 type requests struct {
-	mu sync.Mutex
-	m  map[requestKey]*request
+	mu   sync.Mutex
+	m    map[requestKey]*request
+	held map[string]int // calls by runner
 }
+
+// maxHeld is how many lease calls one runner may hold open: a waiting call has its price.
+const maxHeld = 128
 
 type requestKey struct{ runnerID, requestID string }
 
@@ -24,7 +28,7 @@ type request struct {
 
 var errSuperseded = errors.New("the same request came again")
 
-func newRequests() *requests { return &requests{m: map[requestKey]*request{}} }
+func newRequests() *requests { return &requests{m: map[requestKey]*request{}, held: map[string]int{}} }
 
 // begin ends an earlier call with the same key, waits until it is gone, and
 // returns the context that a later one ends. done must be called.
@@ -32,14 +36,25 @@ func (q *requests) begin(ctx context.Context, k requestKey) (_ context.Context, 
 	for {
 		q.mu.Lock()
 		old := q.m[k]
+		if old == nil && q.held[k.runnerID] >= maxHeld {
+			q.mu.Unlock()
+			e := hub.Errorf(hub.RateLimited, "this runner holds %d lease calls open already", maxHeld).
+				WithHint("hold one call for each free slot")
+			e.Retryable, e.RetryAfter = true, MaxWait
+			return nil, nil, e
+		}
 		if old == nil {
 			ctx, cancel := context.WithCancelCause(ctx)
 			r := &request{cancel: cancel, done: make(chan struct{})}
 			q.m[k] = r
+			q.held[k.runnerID]++
 			q.mu.Unlock()
 			return ctx, func() {
 				q.mu.Lock()
 				delete(q.m, k)
+				if q.held[k.runnerID]--; q.held[k.runnerID] == 0 {
+					delete(q.held, k.runnerID)
+				}
 				q.mu.Unlock()
 				cancel(nil)
 				close(r.done)

@@ -28,8 +28,8 @@ func (s *Service) Settle(ctx context.Context, p hub.Principal, r SettleRequest) 
 		return SettleResult{}, err
 	}
 	d, err := s.decide(ctx, r.JobID, p, func(j hub.Job, pl hub.JobPayload) (hub.Decision, error) {
-		if j.Owner != p.Runner.Owner {
-			return hub.Decision{}, noJob(r.JobID)
+		if err := holds(p.Runner, j); err != nil {
+			return hub.Decision{}, err
 		}
 		return hub.Settle(j, pl, r.Proof, report, s.clock.now())
 	})
@@ -58,7 +58,7 @@ func (s *Service) again(ctx context.Context, p hub.Principal, r SettleRequest, r
 	if err != nil {
 		return SettleResult{}, err
 	}
-	if a.State.Live() { // it is the proof that is wrong
+	if a.State.Live() || a.RunnerID != p.Runner.ID { // it is the proof that is wrong
 		return SettleResult{}, stale
 	}
 	if err := hub.Repeat(a, r.Proof, report.Digest); err != nil {
@@ -145,8 +145,8 @@ func (s *Service) Release(ctx context.Context, p hub.Principal, r ReleaseRequest
 		return hub.Errorf(hub.InvalidArgument, "the reason has %d bytes and may have %d", len(r.Reason), maxReason)
 	}
 	_, err := s.decide(ctx, r.JobID, p, func(j hub.Job, _ hub.JobPayload) (hub.Decision, error) {
-		if j.Owner != p.Runner.Owner {
-			return hub.Decision{}, noJob(r.JobID)
+		if err := holds(p.Runner, j); err != nil {
+			return hub.Decision{}, err
 		}
 		return hub.Release(j, r.Proof, bound(r.Reason, maxReason), s.clock.now())
 	})

@@ -10,8 +10,8 @@ import (
 )
 
 func TestTheFirstReportWins(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		m := w.machine(self(w.ann))
 		w.submit()
 		l := m.take()
@@ -31,8 +31,8 @@ func TestTheFirstReportWins(t *testing.T) {
 }
 
 func TestAReportNeedsItsLease(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		m := w.machine(self(w.ann))
 		w.submit()
 		l := m.take()
@@ -60,6 +60,13 @@ func TestAReportNeedsItsLease(t *testing.T) {
 		_, err = stranger.beat(l, 0)
 		w.wantCode(err, hub.NotFound)
 		w.wantCode(stranger.s.Release(w.ctx, stranger.p, dispatch.ReleaseRequest{JobID: l.JobID, Proof: l.Proof}), hub.NotFound)
+		// The right nonce in the hands of another runner of the same owner.
+		sibling := w.machine(self(w.ann))
+		_, err = sibling.s.Settle(w.ctx, sibling.p, success(l))
+		w.wantCode(err, hub.StaleLease)
+		if b, err := sibling.beat(l, 0); err != nil || b.State != dispatch.HeartbeatStale {
+			t.Errorf("%+v, %v", b, err)
+		}
 		for _, id := range []string{"job_none", "", "a\x00b"} {
 			_, err = m.s.Settle(w.ctx, m.p, dispatch.SettleRequest{JobID: id, State: hub.JobSucceeded})
 			w.wantCode(err, hub.NotFound)
@@ -68,8 +75,8 @@ func TestAReportNeedsItsLease(t *testing.T) {
 }
 
 func TestReportsAreChecked(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		m := w.machine(self(w.ann))
 		w.submit()
 		l := m.take()
@@ -106,8 +113,8 @@ func TestReportsAreChecked(t *testing.T) {
 }
 
 func TestInfrastructureFailuresRunAgain(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		m := w.machine(self(w.ann))
 		job := w.submit()
 		for n := 1; n <= 3; n++ {
@@ -129,8 +136,8 @@ func TestInfrastructureFailuresRunAgain(t *testing.T) {
 }
 
 func TestTimedOutAndCanceledReportsNeedNoFailure(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		m := w.machine(self(w.ann))
 		for state, class := range map[hub.JobState]hub.Class{hub.JobTimedOut: hub.ClassTimeout, hub.JobCanceled: hub.ClassCanceled} {
 			job := w.submit()
@@ -147,8 +154,8 @@ func TestTimedOutAndCanceledReportsNeedNoFailure(t *testing.T) {
 }
 
 func TestReleaseCostsNothingAndWakesAnother(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		a, b := w.machine(self(w.ann)), w.machine(self(w.ann))
 		job := w.submit()
 		l := a.take()
@@ -172,8 +179,8 @@ func TestReleaseCostsNothingAndWakesAnother(t *testing.T) {
 }
 
 func TestCancelInEveryState(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		m := w.machine(self(w.ann))
 		cancel := func(id string) (dispatch.JobView, error) { return w.s.Cancel(w.ctx, w.ann, id, "not needed") }
 
@@ -238,9 +245,9 @@ func TestCancelInEveryState(t *testing.T) {
 
 func TestACancelReachesARunnerOfAnotherHub(t *testing.T) {
 	t.Parallel()
-	onPostgres(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
-		other := w.hub(open(t))
+	onPostgres(t, func(t backend) {
+		w := newWorld(t)
+		other := w.hub(t.open())
 		w.run(w.s)
 		w.run(other)
 		m := w.machine(self(w.ann))

@@ -31,49 +31,53 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// opener opens a store once more, as another hub would. A SQLite file has one
-// hub at a time, so there it is the same store again.
-type opener func(t testing.TB) hub.Store
+// backend is a kind of store that a test runs on.
+type backend struct {
+	testing.TB
+	// open opens the store once more, as another hub would. A SQLite file has one
+	// hub at a time, so there it is the same store again.
+	open func() hub.Store
+}
 
 // onStores runs a test on every kind of store, each with one of its own.
-func onStores(t *testing.T, f func(t *testing.T, open opener)) {
+func onStores(t *testing.T, f func(backend)) {
 	t.Helper()
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		s := openSQLite(t)
-		f(t, func(testing.TB) hub.Store { return s })
+		f(backend{t, func() hub.Store { return s }})
 	})
 	onPostgres(t, f)
 }
 
 // onPostgres runs a test on the store that several hubs can share.
-func onPostgres(t *testing.T, f func(t *testing.T, open opener)) {
+func onPostgres(t *testing.T, f func(backend)) {
 	t.Helper()
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
 		u := newDatabase(t)
-		f(t, func(t testing.TB) hub.Store { return openPostgres(t, u) })
+		f(backend{t, func() hub.Store { return openPostgres(t, u) }})
 	})
 }
 
-func openSQLite(t testing.TB) hub.Store {
-	t.Helper()
-	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "hub.db"), sqlite.Options{})
+func openSQLite(tb testing.TB) hub.Store {
+	tb.Helper()
+	s, err := sqlite.Open(tb.Context(), filepath.Join(tb.TempDir(), "hub.db"), sqlite.Options{})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.Close() })
+	tb.Cleanup(func() { _ = s.Close() })
 	return s
 }
 
-func openPostgres(t testing.TB, u string) hub.Store {
-	t.Helper()
-	s, err := postgres.Open(t.Context(), u, postgres.Options{MaxConns: 6})
+func openPostgres(tb testing.TB, u string) hub.Store {
+	tb.Helper()
+	s, err := postgres.Open(tb.Context(), u, postgres.Options{MaxConns: 6})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.Close() })
+	tb.Cleanup(func() { _ = s.Close() })
 	return s
 }
 
@@ -85,22 +89,22 @@ var template struct {
 	name string
 }
 
-func templateName(t testing.TB) string {
-	t.Helper()
+func templateName(tb testing.TB) string {
+	tb.Helper()
 	template.Lock()
 	defer template.Unlock()
 	if template.name != "" {
 		return template.name
 	}
 	name := "rh_template_" + strings.ToLower(rand.Text()[:10])
-	admin(t, "CREATE DATABASE "+name)
+	admin(tb, "CREATE DATABASE "+name)
 	template.name = name
-	s, err := postgres.Open(t.Context(), databaseURL(t, name), postgres.Options{MaxConns: 2})
+	s, err := postgres.Open(tb.Context(), databaseURL(tb, name), postgres.Options{MaxConns: 2})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return name
 }
@@ -125,40 +129,40 @@ func execute(ctx context.Context, sql string) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close(ctx) //nolint:errcheck // the statement has been answered
+	defer conn.Close(ctx)
 	_, err = conn.Exec(ctx, sql)
 	return err
 }
 
-func admin(t testing.TB, sql string) {
-	t.Helper()
-	if err := execute(t.Context(), sql); err != nil {
-		t.Fatal(err)
+func admin(tb testing.TB, sql string) {
+	tb.Helper()
+	if err := execute(tb.Context(), sql); err != nil {
+		tb.Fatal(err)
 	}
 }
 
-func databaseURL(t testing.TB, name string) string {
-	t.Helper()
+func databaseURL(tb testing.TB, name string) string {
+	tb.Helper()
 	u, err := url.Parse(os.Getenv(envURL))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	u.Path = "/" + name
 	return u.String()
 }
 
 // newDatabase makes an empty, migrated database, dropped after the test.
-func newDatabase(t testing.TB) string {
-	t.Helper()
-	from := templateName(t)
+func newDatabase(tb testing.TB) string {
+	tb.Helper()
+	from := templateName(tb)
 	name := "rh_test_" + strings.ToLower(rand.Text()[:16])
-	admin(t, "CREATE DATABASE "+name+" TEMPLATE "+from)
-	t.Cleanup(func() {
+	admin(tb, "CREATE DATABASE "+name+" TEMPLATE "+from)
+	tb.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := execute(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
-	return databaseURL(t, name)
+	return databaseURL(tb, name)
 }

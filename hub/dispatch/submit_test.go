@@ -13,8 +13,8 @@ import (
 )
 
 func TestSubmitAppliesThePolicysDefaults(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		v, err := w.s.Submit(w.ctx, w.ann, request(specText("name: n\nimage: busybox\nplatform: linux/arm64/v8\nrequires: [gpu]\nlabels: [lab]\n")))
 		w.must(err)
 		p := v.Job.Payload
@@ -32,8 +32,8 @@ func TestSubmitAppliesThePolicysDefaults(t *testing.T) {
 }
 
 func TestSubmitRefuses(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		for name, tt := range map[string]struct {
 			edit     func(*dispatch.SubmitRequest)
 			want     hub.Code
@@ -73,8 +73,8 @@ func TestSubmitRefuses(t *testing.T) {
 }
 
 func TestTargets(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		ours := hub.WorkspaceOwner(w.ws.ID)
 		second := storetest.NewWorkspace()
 		w.must(w.store.CreateWorkspace(w.ctx, second, storetest.NewEvent(hub.ActWorkspaceCreated)))
@@ -125,8 +125,8 @@ func TestTargets(t *testing.T) {
 }
 
 func TestSubmitIsIdempotentByKey(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		key := func(r *dispatch.SubmitRequest) { r.IdempotencyKey = "k" }
 		first, err := w.s.Submit(w.ctx, w.ann, request(key))
 		w.must(err)
@@ -146,8 +146,8 @@ func TestSubmitIsIdempotentByKey(t *testing.T) {
 }
 
 func TestQueuesAreCapped(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open, withPolicy(func(p *hub.Policy) { p.MaxQueued = 2 }))
+	onStores(t, func(t backend) {
+		w := newWorld(t, withPolicy(func(p *hub.Policy) { p.MaxQueued = 2 }))
 		w.submit()
 		w.submit()
 		_, err := w.s.Submit(w.ctx, w.ann, request())
@@ -159,8 +159,8 @@ func TestQueuesAreCapped(t *testing.T) {
 }
 
 func TestOthersJobsAreNotFound(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		member, stranger := w.person(w.ws), w.person()
 		mine, ours := w.submit(), w.submit(target("workspace"))
 		use := func(p hub.Principal, id string) map[string]error {
@@ -196,8 +196,8 @@ func TestOthersJobsAreNotFound(t *testing.T) {
 }
 
 func TestListPagesAndFilters(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		m := w.machine(self(w.ann), label("box"))
 		var ids []string
 		for range 5 {
@@ -253,8 +253,8 @@ func TestListPagesAndFilters(t *testing.T) {
 }
 
 func TestRetryIsANewJob(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		m := w.machine(self(w.ann))
 		job := w.submit(target(m.p.Runner.ID), specText("name: again\nimage: busybox\nretry: {max_attempts: 5}\n"))
 		_, err := w.s.Retry(w.ctx, w.ann, dispatch.RetryRequest{JobID: job.ID})
@@ -279,8 +279,8 @@ func TestRetryIsANewJob(t *testing.T) {
 }
 
 func TestCheckStoresNothing(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		check := func(edit ...func(*dispatch.SubmitRequest)) dispatch.CheckResult {
 			r, err := w.s.Check(w.ctx, w.ann, request(edit...).JobRequest)
 			w.must(err)
@@ -312,8 +312,8 @@ func TestCheckStoresNothing(t *testing.T) {
 }
 
 func TestExplainSaysWhyAJobWaits(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		explain := func(id string) dispatch.Explanation {
 			e, err := w.s.Explain(w.ctx, w.ann, id)
 			w.must(err)
@@ -339,7 +339,7 @@ func TestExplainSaysWhyAJobWaits(t *testing.T) {
 		}
 		m := w.machine(self(w.ann), label("box"))
 		e = explain(first.ID)
-		want(e, "box lacks the capability \"docker\"") // it never polled, so nothing is known of it
+		want(e, "box has never asked for work") // what it can do is not known yet
 		if len(e.Runners) != 1 || e.Runners[0].Label != "box" {
 			t.Errorf("%+v", e.Runners)
 		}

@@ -97,7 +97,9 @@ func (s *Service) leaseNow(ctx context.Context, p hub.Principal, q hub.QueuedJob
 	case rejected:
 		return nil, nil
 	}
-	if err := ended(ctx); err != nil { // nobody is there to get it: give it back at once
+	s.looks.add(s.waiters.freed(q.Job.Owner)...)
+	// Nobody is there to get it: give it back at once. A repeat of the call, though, finds it.
+	if err := ended(ctx); err != nil && !errors.Is(context.Cause(ctx), errSuperseded) {
 		s.giveBack(commit, p, q.Job.ID, proof)
 		return nil, err
 	}

@@ -18,8 +18,8 @@ func (w *world) wait(r dispatch.WaitRequest) dispatch.WaitResult {
 }
 
 func TestWaitFollowsAJob(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		job := w.submit()
 		r := w.wait(dispatch.WaitRequest{JobID: job.ID, Wait: time.Minute})
 		if r.Job.State != hub.JobQueued || r.Done || r.NextCursor == "" {
@@ -87,8 +87,8 @@ func TestWaitFollowsAJob(t *testing.T) {
 }
 
 func TestWaitGivesUpOnLogBytesThatNeverCome(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		g := newLogged(w)
 		g.write(record("one")[:20])
 		g.settle(dispatch.SettleRequest{JobID: g.l.JobID, Proof: g.l.Proof, State: hub.JobSucceeded, Result: []byte(`{"log_bytes":1000}`)})
@@ -110,8 +110,8 @@ func TestWaitGivesUpOnLogBytesThatNeverCome(t *testing.T) {
 }
 
 func TestWaitUntilTheEnd(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		g := newLogged(w)
 		ch := beside(func() (dispatch.WaitResult, error) {
 			return w.s.Wait(w.ctx, w.ann, dispatch.WaitRequest{JobID: g.l.JobID, Wait: time.Minute, UntilEnd: true})
@@ -144,8 +144,8 @@ func TestWaitUntilTheEnd(t *testing.T) {
 }
 
 func TestWaitGoesThroughAllAttempts(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		g := newLogged(w)
 		g.write(record("first try"))
 		g.settle(failure(g.l, hub.ClassImagePull))
@@ -168,8 +168,8 @@ func TestWaitGoesThroughAllAttempts(t *testing.T) {
 }
 
 func TestWaitPagesALongLog(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		g := newLogged(w)
 		var chunk []byte
 		for i := range 1500 {
@@ -204,8 +204,8 @@ func TestWaitPagesALongLog(t *testing.T) {
 }
 
 func TestWaitOfAJobThatNeverRan(t *testing.T) {
-	onStores(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
+	onStores(t, func(t backend) {
+		w := newWorld(t)
 		job := w.submit()
 		_, err := w.s.Cancel(w.ctx, w.ann, job.ID, "")
 		w.must(err)
@@ -222,9 +222,9 @@ func TestWaitOfAJobThatNeverRan(t *testing.T) {
 
 func TestAReaderOfAnotherHubIsWoken(t *testing.T) {
 	t.Parallel()
-	onPostgres(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
-		other := w.hub(open(t))
+	onPostgres(t, func(t backend) {
+		w := newWorld(t)
+		other := w.hub(t.open())
 		w.run(w.s)
 		w.run(other)
 		g := newLogged(w)
@@ -242,9 +242,9 @@ func TestAReaderOfAnotherHubIsWoken(t *testing.T) {
 
 func TestAWaiterOfAnotherHubIsWoken(t *testing.T) {
 	t.Parallel()
-	onPostgres(t, func(t *testing.T, open opener) {
-		w := newWorld(t, open)
-		other := w.hub(open(t))
+	onPostgres(t, func(t backend) {
+		w := newWorld(t)
+		other := w.hub(t.open())
 		w.run(w.s)
 		w.run(other)
 		m := w.machine(self(w.ann))

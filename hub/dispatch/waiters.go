@@ -199,7 +199,13 @@ func (ws *waiters) atCap(o hub.Owner) {
 	ws.capped[o] = true
 }
 
-// freed says, when an attempt of an owner's has ended, which of its queues should be looked at again.
+func (ws *waiters) isCapped(o hub.Owner) bool {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	return ws.capped[o]
+}
+
+// freed says, when there is room again for an owner that was at its cap, which of its queues should be looked at again.
 func (ws *waiters) freed(o hub.Owner) []hub.QueueKey {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()

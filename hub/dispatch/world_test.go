@@ -91,9 +91,9 @@ func withStore(f func(hub.Store) hub.Store) option {
 	return func(_ *world, c *dispatch.Config) { c.Store = f(c.Store) }
 }
 
-func newWorld(t testing.TB, open opener, opts ...option) *world {
+func newWorld(t backend, opts ...option) *world {
 	t.Helper()
-	w := &world{TB: t, ctx: t.Context(), store: open(t), clock: &clock{t: time.Now()}}
+	w := &world{TB: t.TB, ctx: t.Context(), store: t.open(), clock: &clock{t: time.Now()}}
 	w.bucket = &bucket{m: map[string][]byte{}}
 	w.s = w.hub(w.store, opts...)
 	w.ws = storetest.NewWorkspace()
