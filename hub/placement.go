@@ -91,6 +91,9 @@ func Fit(r Runner, requires, labels []string) (bool, []Reason) {
 // Explain says whether r is eligible for a job and what stands between them at
 // now. busy is how many live attempts r holds. A runner that could start the job at once has the one reason ready.
 func Explain(r Runner, requires, labels []string, busy int, now time.Time, p Policy) (eligible bool, reasons []Reason) {
+	if r.Presence.SeenAt.IsZero() {
+		requires = nil // what a machine can do is known only once it has polled
+	}
 	eligible, reasons = Fit(r, requires, labels)
 	add := func(c ReasonCode, format string, args ...any) {
 		reasons = append(reasons, Reason{c, fmt.Sprintf(format, args...)})
@@ -99,7 +102,7 @@ func Explain(r Runner, requires, labels []string, busy int, now time.Time, p Pol
 	case RunnerRevoked: // Fit has said it
 	case RunnerOffline:
 		if r.Presence.SeenAt.IsZero() {
-			add(ReasonOffline, "%s has never polled; start it with `runnerctl run`", r.Label)
+			add(ReasonOffline, "%s has never asked for work; start it with `runnerctl run`", r.Label)
 		} else {
 			add(ReasonOffline, "%s was last seen %s ago", r.Label, now.Sub(r.Presence.SeenAt).Round(time.Second))
 		}
