@@ -225,8 +225,8 @@ func depguardRules(l layout) string {
 		if len(l.imports[pkg]) > 0 {
 			b.WriteString("          allow:\n")
 		}
-		for _, pattern := range l.imports[pkg] {
-			fmt.Fprintf(&b, "            - %s/%s\n", module, depguardPackage(pattern))
+		for _, allowed := range depguardPackages(l.imports[pkg]) {
+			fmt.Fprintf(&b, "            - %s/%s\n", module, allowed)
 		}
 		fmt.Fprintf(&b, "          deny:\n            - pkg: %s\n              desc: see the package table in docs/architecture.md\n", module)
 	}
@@ -240,13 +240,23 @@ func depguardRules(l layout) string {
 	return b.String()
 }
 
-// depguardPackage says a pattern in depguard's words: it has exact names and
-// prefixes, but no *, so that a pattern allows more there than here.
-func depguardPackage(pattern string) string {
-	if parent, ok := strings.CutSuffix(pattern, "*"); ok {
-		return parent
+// depguardPackages says patterns in depguard's words: it has exact names and
+// prefixes, but no *, so that a pattern allows more there than here. It finds
+// only the nearest prefix, so one within another has to go.
+func depguardPackages(patterns []string) []string {
+	var said []string
+	for _, pattern := range patterns {
+		within := slices.ContainsFunc(patterns, func(other string) bool {
+			parent, ok := strings.CutSuffix(other, "*")
+			return ok && other != pattern && strings.HasPrefix(pattern, parent)
+		})
+		if parent, ok := strings.CutSuffix(pattern, "*"); ok && !within {
+			said = append(said, parent)
+		} else if !within {
+			said = append(said, pattern+"$")
+		}
 	}
-	return pattern + "$"
+	return said
 }
 
 func ruleName(pkg string) string {
