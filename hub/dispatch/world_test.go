@@ -316,7 +316,7 @@ func get[T any](w *world, ch <-chan answer[T]) (T, error) {
 	select {
 	case a := <-ch:
 		return a.v, a.err
-	case <-time.After(15 * time.Second):
+	case <-time.After(time.Minute):
 		w.Fatal("the call was not answered")
 		panic("unreachable")
 	}
@@ -327,12 +327,12 @@ func (w *world) until(what string, ok func() bool) {
 	w.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	end := time.After(15 * time.Second)
+	end := time.After(time.Minute)
 	for !ok() {
 		select {
 		case <-tick.C:
 		case <-end:
-			w.Fatalf("not within 15 s: %s", what)
+			w.Fatalf("not within a minute: %s", what)
 		}
 	}
 }
