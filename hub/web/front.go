@@ -23,6 +23,8 @@ type Options struct {
 	Ready      func(context.Context) error // whether the store can be used; nil: always
 	Drain      <-chan struct{}             // closed when the hub shuts down; nil: never
 	Now        func() time.Time            // nil: time.Now
+	// WriteWithin is how long a client may take to read an answer; 0 is a minute.
+	WriteWithin time.Duration
 
 	PublicURL      string         // how people reach the hub; empty: as the request did
 	AllowedHosts   []string       // names besides localhost, PublicURL's and any address
@@ -58,6 +60,7 @@ func New(o Options) http.Handler {
 	h = securityHeaders(o.TLS, h)
 	h = recoverPanics(o.Log, h)
 	h = accessLog(o.Log, o.Now, h)
+	h = writeWithin(o.WriteWithin, h)
 	h = clientAddress(o.TrustedProxies, h)
 	return requestID(h)
 }
@@ -65,6 +68,9 @@ func New(o Options) http.Handler {
 func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.WriteWithin == 0 {
+		o.WriteWithin = time.Minute
 	}
 	if o.Ready == nil {
 		o.Ready = func(context.Context) error { return nil }

@@ -187,14 +187,20 @@ func host(name string) func(*http.Request) {
 	return func(r *http.Request) { r.Host = name }
 }
 
+// syncBuffer is a log that can be waited for.
 type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
+	mu      sync.Mutex
+	b       bytes.Buffer
+	changed chan struct{}
 }
 
 func (s *syncBuffer) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
+	}
 	return s.b.Write(p)
 }
 
@@ -202,4 +208,26 @@ func (s *syncBuffer) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.b.String()
+}
+
+// await returns once the log holds text.
+func (s *syncBuffer) await(t *testing.T, text string) {
+	t.Helper()
+	for {
+		s.mu.Lock()
+		if strings.Contains(s.b.String(), text) {
+			s.mu.Unlock()
+			return
+		}
+		if s.changed == nil {
+			s.changed = make(chan struct{})
+		}
+		changed := s.changed
+		s.mu.Unlock()
+		select {
+		case <-changed:
+		case <-time.After(time.Minute):
+			t.Fatalf("the log does not come to hold %q:\n%s", text, s.String())
+		}
+	}
 }

@@ -4,7 +4,7 @@
 // It keeps no state: no sessions, no notifications, no server-initiated
 // requests. What spans calls is in arguments (job_id, cursor, lease). The
 // handler must stand behind hub/web's front door, which authenticates, limits
-// bodies and drops notifications/cancelled (see docs/adr).
+// bodies and drops notifications/cancelled.
 package mcpserver
 
 import (
