@@ -18,13 +18,20 @@ import (
 	"github.com/runnerhub/runnerhub/topology"
 )
 
+// noHostAddress keeps the machine itself off an internal network: engines forward
+// nothing from one, but its bridge has an address that all of the machine's own
+// services can be reached at.
+const noHostAddress = "com.docker.network.bridge.inhibit_ipv4"
+
 // CreateNetwork makes a bridge network.
 func (e *Engine) CreateNetwork(ctx context.Context, spec topology.NetworkSpec) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	_, err := e.client.NetworkCreate(ctx, spec.Name, network.CreateOptions{
-		Driver: "bridge", Internal: spec.Internal, Labels: spec.Labels,
-	})
+	options := network.CreateOptions{Driver: "bridge", Internal: spec.Internal, Labels: spec.Labels}
+	if spec.Internal {
+		options.Options = map[string]string{noHostAddress: "true"}
+	}
+	_, err := e.client.NetworkCreate(ctx, spec.Name, options)
 	return wrap("create network "+spec.Name, err)
 }
 

@@ -1,6 +1,7 @@
 package docker_test
 
 import (
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -19,10 +20,10 @@ func TestServicesInTheirOrder(t *testing.T) {
 	begin := time.Now()
 	r := e.Run(t.Context(), id, &topology.Spec{
 		Image: busybox, Network: topology.NetworkRestricted,
-		Command: sh(`for s in db seed app job; do ping -c 1 -W 2 $s >/dev/null 2>&1 && echo reached $s; done; ip route | grep -c default`),
+		Command: sh(`for s in db seed app job; do ping -c 1 -W 2 $s >/dev/null 2>&1 && echo reached $s; done`),
 		Services: map[string]topology.Service{
 			"app": {
-				Image: busybox, Entrypoint: []string{"/bin/sh"}, Command: []string{"-c", "ping -c 1 db >/dev/null && echo db is there; id -u; pwd; grep -c ' /scratch tmpfs' /proc/mounts; echo $X; exec sleep 1000"},
+				Image: busybox, Entrypoint: []string{"/bin/sh"}, Command: []string{"-c", "nslookup db >/dev/null && echo db is there; id -u; pwd; grep -c ' /scratch tmpfs' /proc/mounts; echo $X; exec sleep 1000"},
 				User: "7", WorkingDir: "/tmp", Tmpfs: []string{"/scratch:size=1m"}, Environment: map[string]string{"X": "y"},
 				DependsOn: map[string]topology.Dependency{"db": {Condition: topology.ServiceHealthy}, "seed": {Condition: topology.ServiceCompleted}},
 			},
@@ -30,8 +31,8 @@ func TestServicesInTheirOrder(t *testing.T) {
 			"db":   {Image: withCheck, Command: sh("sleep 0.3; touch /ready; exec sleep 1000")},
 		},
 	}, obs)
-	wantResult(t, r, "failed script 1 job") // grep -c finds no default route
-	if got := obs.Text(topology.Stdout, ""); got != "reached db\nreached app\nreached job\n0\n" {
+	wantResult(t, r, "succeeded 0")
+	if got := obs.Text(topology.Stdout, ""); got != "reached db\nreached app\nreached job\n" {
 		t.Errorf("job %q; stderr %q", got, obs.Text(topology.Stderr, ""))
 	}
 	if got := obs.Text(topology.Stdout, "app"); got != "db is there\n7\n/tmp\n1\ny\n" {
@@ -82,6 +83,46 @@ func TestServiceThatDiesUnderTheJob(t *testing.T) {
 	}, &topologytest.Observer{})
 	if r.Failure == nil || r.Failure.Class != topology.ClassServiceUnhealthy || !strings.Contains(r.Failure.Message, "dying") {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestRestrictedNetwork has a job connect to this machine: over an open network it
+// can, over a restricted one not even that, though its service is reached.
+func TestRestrictedNetwork(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted := make(chan struct{})
+	go func() {
+		defer close(accepted)
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.Close()
+		}
+	}()
+	defer func() { _ = listener.Close(); <-accepted }()
+	port := itoa(listener.Addr().(*net.TCPAddr).Port)
+	id := identity(t)
+	e := newExecutor(t, id.Hub, docker.Options{})
+	script := sh(`gateway=$(ip route | awk '/default/ {print $3}'); ping -c 1 -W 5 db >/dev/null && echo service
+nc -w 3 "${gateway:-127.0.0.1}" ` + port + ` </dev/null && echo machine; true`)
+	for mode, want := range map[topology.NetworkMode]string{
+		topology.NetworkOpen: "service\nmachine\n", topology.NetworkRestricted: "service\n",
+	} {
+		obs := &topologytest.Observer{}
+		r := e.Run(t.Context(), id, &topology.Spec{
+			Image: busybox, Network: mode, Command: script,
+			Services: map[string]topology.Service{"db": {Image: busybox, Command: []string{"sleep", "1000"}}},
+		}, obs)
+		wantResult(t, r, "succeeded 0")
+		if got := obs.Text(topology.Stdout, ""); got != want {
+			t.Errorf("%s: %q; %s", mode, got, obs.Text(topology.Stderr, ""))
+		}
 	}
 }
 
