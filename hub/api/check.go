@@ -102,7 +102,11 @@ func typesOf(s *jsonschema.Schema) []string {
 	if s.Type != "" {
 		return []string{s.Type}
 	}
-	return s.Types
+	out := slices.Clone(s.Types)
+	for _, branch := range s.AnyOf {
+		out = append(out, typesOf(branch)...)
+	}
+	return out
 }
 
 func typeOf(value any) string {

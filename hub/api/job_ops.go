@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/runnerhub/runnerhub/hub"
 	"github.com/runnerhub/runnerhub/hub/dispatch"
@@ -84,7 +85,7 @@ func waitJob(s Services) Operation {
 		}
 		return waitResultView(got)
 	}, func(out mcp.WaitJobResult) string {
-		line := fmt.Sprintf("%s is %s, %d new log lines.", out.JobID, out.State, len(out.Lines))
+		line := fmt.Sprintf("%s: %s, %d new log lines.", out.JobID, strings.ReplaceAll(out.State, "_", " "), len(out.Lines))
 		if !out.Done {
 			line += " Call wait_job with next_cursor to go on."
 		}
@@ -202,7 +203,7 @@ func explainJob(s Services) Operation {
 }
 
 func jobLine(j mcp.Job) string {
-	line := fmt.Sprintf("%s is %s", j.ID, j.State)
+	line := fmt.Sprintf("%s: %s", j.ID, strings.ReplaceAll(j.State, "_", " "))
 	switch {
 	case j.Canceling:
 		line += ", canceling"

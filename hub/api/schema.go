@@ -14,8 +14,9 @@ import (
 // inputSchema describes arguments: unknown fields are refused.
 func inputSchema(t Type, l limits) (*jsonschema.Schema, error) {
 	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		// The only raw JSON that a caller sends is a job spec.
-		reflect.TypeFor[json.RawMessage](): {Types: []string{"string", "object"}},
+		// The only raw JSON that a caller sends is a job spec. Branches with one type each: some clients
+		// map a schema onto a dialect without lists of types.
+		reflect.TypeFor[json.RawMessage](): {AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "object"}}},
 		reflect.TypeFor[time.Time]():       timestamp,
 	}})
 	if err != nil {
