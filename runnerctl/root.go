@@ -5,7 +5,6 @@ package runnerctl
 import (
 	"context"
 	"os"
-	"os/signal"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -43,20 +42,16 @@ func Main() int {
 		},
 		Signals: stopSignals,
 	}
-	// `run` handles stop signals by itself, in two stages; every other command simply ends.
-	ctx, stop := context.Background(), context.CancelFunc(func() {})
-	if len(os.Args) < 2 || os.Args[1] != "run" {
-		ctx, stop = signal.NotifyContext(ctx, signals()...)
-	}
-	defer stop()
-	return Execute(ctx, f, os.Args[1:])
+	return Execute(context.Background(), f, os.Args[1:])
 }
 
 // Execute runs one command line and returns its exit code.
 func Execute(ctx context.Context, f *cmdutil.Factory, args []string) int {
+	ctx, done := context.WithCancel(ctx)
+	defer done()
 	root := NewRoot(f)
 	root.SetArgs(args)
-	return cmdutil.Report(f.IO.Err, root.ExecuteContext(ctx))
+	return cmdutil.Report(f.IO, root.ExecuteContext(ctx))
 }
 
 // NewRoot makes the command tree.
@@ -71,6 +66,8 @@ func NewRoot(f *cmdutil.Factory) *cobra.Command {
 		Version:       mcp.Version,
 		Args:          cobra.NoArgs,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+
+		PersistentPreRun: func(c *cobra.Command, _ []string) { f.Interruptible(c) },
 	}
 	root.SetIn(f.IO.In)
 	root.SetOut(f.IO.Out)
@@ -84,12 +81,13 @@ func NewRoot(f *cmdutil.Factory) *cobra.Command {
 		runners.New(f, nil), version.New(f),
 		exitCodes(), environment(),
 	)
-	usageErrors(root)
+	tidy(root)
 	return root
 }
 
-// usageErrors marks wrong arguments as errors of the command line, in every command.
-func usageErrors(c *cobra.Command) {
+// tidy gives every command what they have in common: wrong arguments are errors of the command line, and only submit
+// takes a file, so that the shell completes names of files nowhere else.
+func tidy(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(c *cobra.Command, args []string) error {
 			if err := check(c, args); err != nil {
@@ -98,31 +96,10 @@ func usageErrors(c *cobra.Command) {
 			return nil
 		}
 	}
-	for _, sub := range c.Commands() {
-		usageErrors(sub)
+	if c.Name() != "submit" && c.ValidArgsFunction == nil {
+		c.ValidArgsFunction = cobra.NoFileCompletions
 	}
-}
-
-// stopSignals delivers each stop signal.
-func stopSignals() (<-chan struct{}, func()) {
-	got, out, done := make(chan os.Signal, 2), make(chan struct{}), make(chan struct{})
-	signal.Notify(got, signals()...)
-	go func() {
-		for {
-			select {
-			case <-got:
-			case <-done:
-				return
-			}
-			select {
-			case out <- struct{}{}:
-			case <-done:
-				return
-			}
-		}
-	}()
-	return out, func() {
-		signal.Stop(got)
-		close(done)
+	for _, sub := range c.Commands() {
+		tidy(sub)
 	}
 }

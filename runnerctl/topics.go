@@ -2,6 +2,7 @@ package runnerctl
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,6 +26,7 @@ func exitCodes() *cobra.Command {
 		}
 		byExit[c.Exit] = append(byExit[c.Exit], string(c.Code))
 	}
+	slices.Sort(order)
 	for _, code := range order {
 		row(code, strings.Join(byExit[code], ", "))
 	}
@@ -43,7 +45,8 @@ func environment() *cobra.Command {
 	return &cobra.Command{
 		Use: "environment", Short: "The environment variables of runnerctl",
 		Long: cmdutil.EnvProfile + "        name of the profile to use, as --profile\n" +
-			cmdutil.EnvHub + "            URL of the hub, before the profile's\n" +
+			cmdutil.EnvHub + "            URL of the hub, before the profile's; `run` and `unpair` stay with the hub that was paired.\n" +
+			"                         A key that `login` kept goes to its own hub alone, so set RUNNERCTL_API_KEY as well\n" +
 			cmdutil.EnvAPIKey + "        API key (ak_…), before the one that `runnerctl login` kept\n" +
 			cmdutil.EnvPairingToken + "  pair_ token for `runnerctl pair`\n" +
 			"DOCKER_HOST, DOCKER_CONTEXT, DOCKER_CONFIG, DOCKER_CERT_PATH, DOCKER_TLS_VERIFY\n" +

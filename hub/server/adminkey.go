@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/runnerhub/runnerhub/hub"
 	"github.com/runnerhub/runnerhub/hub/identity"
@@ -15,17 +16,26 @@ import (
 )
 
 // bootstrap gives an empty store its first admin and writes the key to DATA/admin.key. The key is on
-// disk before the store knows its digest, so that a crash between the two cannot lose it.
+// disk before the store knows its digest, so that a crash between the two cannot lose it. The draft has a name of its
+// own: hubs that share the folder and the store may start at once, and one of them makes the admin.
 func bootstrap(ctx context.Context, ids *identity.Service, store hub.Store, data string, out io.Writer) error {
 	path := filepath.Join(data, "admin.key")
-	draft := path + ".new"
-	if key, err := os.ReadFile(draft); err == nil { // an earlier start ended in the middle
-		if _, _, err := store.UserByKey(ctx, hub.Digest(trim(key))); err == nil {
+	drafts, err := filepath.Glob(path + ".new*")
+	if err != nil {
+		return err
+	}
+	for _, draft := range drafts { // of an earlier start that ended in the middle, or of a hub that is starting now
+		key, err := os.ReadFile(draft)
+		if err != nil {
+			continue
+		}
+		if _, _, err := store.UserByKey(ctx, hub.Digest(strings.TrimSpace(string(key)))); err == nil {
 			return publish(draft, path, out)
 		}
 	}
 	key := pairing.New(pairing.APIKey)
-	if err := writeSecret(draft, key); err != nil {
+	draft, err := writeSecret(path+".new-*", key)
+	if err != nil {
 		return fmt.Errorf("write the admin's key: %w", err)
 	}
 	created, err := ids.Bootstrap(ctx, key)
@@ -33,36 +43,31 @@ func bootstrap(ctx context.Context, ids *identity.Service, store hub.Store, data
 		return err
 	}
 	if !created {
-		if err := os.Remove(draft); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return nil
+		return os.Remove(draft)
 	}
 	return publish(draft, path, out)
 }
 
 func publish(draft, path string, out io.Writer) error {
-	if err := os.Rename(draft, path); err != nil {
+	err := os.Rename(draft, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // the hub that wrote it has published it
+	}
+	if err != nil {
 		return fmt.Errorf("write the admin's key: %w", err)
 	}
-	_, err := fmt.Fprintf(out, "runnerhub made the user %q and the workspace %q; the admin's API key is in %s\n",
+	_, err = fmt.Fprintf(out, "runnerhub made the user %q and the workspace %q; the admin's API key is in %s\n",
 		identity.FirstLogin, identity.FirstWorkspace, path)
 	return err
 }
 
-// writeSecret writes a file that only its owner reads, and waits until it is on disk.
-func writeSecret(path, secret string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+// writeSecret writes a new file that only its owner reads, and waits until it is on disk. The last * of the
+// pattern becomes something unique.
+func writeSecret(pattern, secret string) (path string, err error) {
+	f, err := os.CreateTemp(filepath.Dir(pattern), filepath.Base(pattern))
 	if err != nil {
-		return err
+		return "", err
 	}
 	_, err = f.WriteString(secret + "\n")
-	return errors.Join(err, f.Sync(), f.Close())
-}
-
-func trim(b []byte) string {
-	for len(b) > 0 && (b[len(b)-1] == '\n' || b[len(b)-1] == '\r') {
-		b = b[:len(b)-1]
-	}
-	return string(b)
+	return f.Name(), errors.Join(err, f.Sync(), f.Close())
 }

@@ -1,15 +1,14 @@
-package server
+package server_test
 
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
+	"github.com/runnerhub/runnerhub/hub/server"
+	"github.com/runnerhub/runnerhub/hub/server/servertest"
 	"github.com/runnerhub/runnerhub/mcp"
 )
 
@@ -17,13 +16,13 @@ import (
 // lease_job that was held, as a share of the goal of 20 ms (1 is just met), and against a call that does nothing but
 // authenticate (whoami).
 func BenchmarkHandOff(b *testing.B) {
-	for name, change := range map[string]func(*Settings){
+	for name, change := range map[string]func(*server.Settings){
 		"sqlite":   nil,
-		"postgres": func(s *Settings) { s.Database = freshDatabase(b) },
+		"postgres": func(s *server.Settings) { s.Database = servertest.Database(b) },
 	} {
 		b.Run(name, func(b *testing.B) {
-			h := boot(b, change)
-			people, runner := h.client(b, h.key(b)), h.client(b, h.pair(b))
+			h := servertest.Start(b, change)
+			people, runner := h.Client(b, h.AdminKey(b)), h.Client(b, h.Pair(b, "box"))
 			spec, err := json.Marshal("image: x\n")
 			if err != nil {
 				b.Fatal(err)
@@ -80,31 +79,4 @@ func BenchmarkHandOff(b *testing.B) {
 func median(ds []time.Duration) time.Duration {
 	slices.Sort(ds)
 	return ds[len(ds)/2]
-}
-
-// freshDatabase makes an empty database that goes with the test.
-func freshDatabase(t testing.TB) string {
-	t.Helper()
-	url := os.Getenv("RUNNERHUB_TEST_POSTGRES_URL")
-	if url == "" {
-		t.Fatal("RUNNERHUB_TEST_POSTGRES_URL is not set; bring a server with: eval \"$(.ci/lib/ensure-postgres.sh)\" (or `make test`, which does)")
-	}
-	conf, err := pgx.ParseConfig(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := fmt.Sprintf("server_%d", time.Now().UnixNano())
-	run := func(sql string) {
-		conn, err := pgx.ConnectConfig(t.Context(), conf)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close(t.Context()) //nolint:errcheck // it has done its work
-		if _, err := conn.Exec(t.Context(), sql); err != nil {
-			t.Fatal(err)
-		}
-	}
-	run("CREATE DATABASE " + name)
-	conf.Database = name
-	return fmt.Sprintf("postgres://%s:%s@%s:%d/%s?sslmode=disable", conf.User, conf.Password, conf.Host, conf.Port, name)
 }

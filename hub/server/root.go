@@ -74,7 +74,26 @@ func newRoot(environ func(string) (string, bool)) *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(newServe(environ), newMigrate(environ), newAdmin(environ), newVersion())
+	usageErrors(root)
 	return root
+}
+
+// usageErrors marks wrong arguments and missing flags as errors of the command line, in every command.
+func usageErrors(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(c *cobra.Command, args []string) error {
+			if err := check(c, args); err != nil {
+				return usageError{fmt.Errorf("%w; see `%s --help`", err, c.CommandPath())}
+			}
+			if err := c.ValidateRequiredFlags(); err != nil {
+				return usageError{fmt.Errorf("%w; see `%s --help`", err, c.CommandPath())}
+			}
+			return nil
+		}
+	}
+	for _, sub := range c.Commands() {
+		usageErrors(sub)
+	}
 }
 
 func newVersion() *cobra.Command {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -41,6 +42,9 @@ func Run(ctx context.Context, s Settings, out io.Writer, log *slog.Logger) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
+	if err := os.MkdirAll(s.Data, 0o700); err != nil {
+		return fmt.Errorf("make the folder of --data: %w", err)
+	}
 	bucket, err := blobstore.Open(ctx, s.Blobs)
 	if err != nil {
 		return err

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"sort"
+	"maps"
+	"slices"
 
 	"github.com/runnerhub/runnerhub/mcp"
+	"github.com/runnerhub/runnerhub/runnerctl/iostreams"
 )
 
 // UsageError marks an error of the command line.
@@ -30,42 +31,40 @@ func (e *ExitError) Error() string { return fmt.Sprintf("exit code %d", e.Code) 
 
 // Report says what went wrong and what to do next, and returns the exit code: the one
 // place where errors become either.
-func Report(w io.Writer, err error) int {
+func Report(io *iostreams.IOStreams, err error) int {
 	if err == nil {
 		return mcp.ExitOK
 	}
 	if e, ok := errors.AsType[*ExitError](err); ok {
 		return e.Code
 	}
+	if errors.Is(err, context.Canceled) {
+		io.Note("interrupted\n")
+		return mcp.ExitInterrupted
+	}
 	if e, ok := errors.AsType[*mcp.Error](err); ok {
-		fmt.Fprintf(w, "error: %s\n", e.Message)
-		reportDetails(w, e)
+		io.Note("error: %s\n", e.Message)
+		for _, k := range slices.Sorted(maps.Keys(e.Details)) {
+			if k != "problems" { // which submit shows at their lines
+				io.Note("  %s: %v\n", k, e.Details[k])
+			}
+		}
 		if e.Hint != "" {
-			fmt.Fprintf(w, "  hint: %s\n", e.Hint)
+			io.Note("  hint: %s\n", Commands(e.Hint))
 		}
 		return e.Code.Info().Exit
 	}
-	if errors.Is(err, context.Canceled) {
-		fmt.Fprintln(w, "interrupted")
-		return mcp.ExitInterrupted
-	}
-	fmt.Fprintf(w, "error: %v\n", err)
+	io.Note("error: %v\n", err)
 	if _, ok := errors.AsType[*UsageError](err); ok {
 		return mcp.ExitUsage
 	}
 	return mcp.ExitFailure
 }
 
-// reportDetails shows details other than the spec's problems, which submit shows at their lines.
-func reportDetails(w io.Writer, e *mcp.Error) {
-	keys := make([]string, 0, len(e.Details))
-	for k := range e.Details {
-		if k != "problems" {
-			keys = append(keys, k)
-		}
+// Message is an error in one sentence.
+func Message(err error) string {
+	if e, ok := errors.AsType[*mcp.Error](err); ok {
+		return e.Message
 	}
-	sort.Strings(keys)
-	for _, k := range keys {
-		fmt.Fprintf(w, "  %s: %v\n", k, e.Details[k])
-	}
+	return err.Error()
 }

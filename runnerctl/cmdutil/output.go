@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
 	"github.com/runnerhub/runnerhub/runnerctl/iostreams"
@@ -18,11 +16,10 @@ import (
 // object has, which a test pins. sample is what the command prints, or one element of it.
 func AddJSON(c *cobra.Command, on *bool, sample any) {
 	c.Flags().BoolVar(on, "json", false, "print JSON instead of text")
-	fields := JSONFields(sample)
 	if c.Long == "" {
 		c.Long = c.Short + "."
 	}
-	c.Long += "\n\nJSON fields: " + strings.Join(fields, ", ")
+	c.Long += "\n\nJSON fields: " + strings.Join(JSONFields(sample), ", ")
 }
 
 // JSONFields lists the fields that a struct marshals to, in order, those of embedded structs too.
@@ -50,73 +47,6 @@ func PrintJSON(io *iostreams.IOStreams, v any) error {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
-}
-
-// Table prints rows: aligned with a header on a terminal, and tab-separated without one in a
-// pipe, so that a script can cut it.
-type Table struct {
-	io     *iostreams.IOStreams
-	header []string
-	rows   [][]string
-}
-
-// NewTable starts a table.
-func NewTable(io *iostreams.IOStreams, header ...string) *Table {
-	return &Table{io: io, header: header}
-}
-
-// Row adds a row.
-func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
-
-// Print writes the table.
-func (t *Table) Print() error {
-	if !t.io.OutTTY {
-		for _, r := range t.rows {
-			clean := make([]string, len(r))
-			for i, c := range r {
-				clean[i] = strings.NewReplacer("\t", " ", "\n", " ").Replace(Printable(c))
-			}
-			if _, err := fmt.Fprintln(t.io.Out, strings.Join(clean, "\t")); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	w := table.NewWriter()
-	w.SetOutputMirror(t.io.Out)
-	style := table.StyleLight
-	style.Options = table.OptionsNoBordersAndSeparators
-	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
-	style.Format.Header = text.FormatUpper
-	w.SetStyle(style)
-	if t.io.Width > 0 {
-		w.SuppressTrailingSpaces()
-	}
-	w.AppendHeader(row(t.header))
-	for _, r := range t.rows {
-		w.AppendRow(row(r))
-	}
-	w.Render()
-	return nil
-}
-
-func row(cells []string) table.Row {
-	r := make(table.Row, len(cells))
-	for i, c := range cells {
-		r[i] = Printable(c)
-	}
-	return r
-}
-
-// Printable replaces control characters, so that what others wrote (names, reasons) cannot
-// steer the terminal. Tabs and line ends stay.
-func Printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if (r < 0x20 && r != '\t' && r != '\n') || (r >= 0x7f && r < 0xa0) {
-			return '\uFFFD'
-		}
-		return r
-	}, s)
 }
 
 // Ago says how long ago t was, in one unit.

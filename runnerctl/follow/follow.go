@@ -3,101 +3,95 @@ package follow
 
 import (
 	"context"
-	"encoding/base64"
-	"fmt"
-	"io"
+	"errors"
 
 	"github.com/runnerhub/runnerhub/mcp"
 	"github.com/runnerhub/runnerhub/runnerctl/cmdutil"
 	"github.com/runnerhub/runnerhub/runnerctl/iostreams"
 )
 
-// Waiter is what following needs of the hub.
-type Waiter interface {
+// patience is how many calls in a row may fail while the hub is away. The client repeats each for 20 s by
+// itself, so a hub may be away for some minutes. The job goes on in the meantime.
+const patience = 15
+
+// Client is what following needs of the hub.
+type Client interface {
 	WaitJob(ctx context.Context, args mcp.WaitJobArgs) (mcp.WaitJobResult, error)
+	GetJob(ctx context.Context, ref mcp.JobRef) (mcp.GetJobResult, error)
 }
 
-// Printer writes log lines: the job's standard output to Out, everything else to
-// Err, a service's lines behind its name.
-type Printer struct {
-	IO         *iostreams.IOStreams
+// Options say how a job is followed.
+type Options struct {
+	JobID      string
 	Timestamps bool
-	// midLine holds the writers whose last line was a piece of one.
-	midLine map[string]bool
+	JSON       bool // the job as JSON on standard output once it has ended; its whole log goes to standard error
 }
 
-// Print writes one line.
-func (p *Printer) Print(l mcp.LogLine) error {
-	if p.midLine == nil {
-		p.midLine = map[string]bool{}
+// Run prints a job's log from its start until it has ended, and returns what the program ends with: nil where the job
+// succeeded. An interruption leaves the job running, and says so.
+func Run(ctx context.Context, c Client, io *iostreams.IOStreams, o Options) error {
+	log := io
+	if o.JSON {
+		log = io.AllTo(io.Err, io.ErrTTY)
 	}
-	var w io.Writer = p.IO.Err
-	if l.Stream == "stdout" && l.Service == "" {
-		w = p.IO.Out
+	last, err := watch(ctx, c, &Printer{IO: log, Timestamps: o.Timestamps}, o.JobID)
+	if ctx.Err() != nil {
+		io.Note("\ninterrupted; the job goes on. Follow it again with `runnerctl logs %s -f`, or end it with `runnerctl cancel %s`\n", o.JobID, o.JobID)
+		return &cmdutil.ExitError{Code: mcp.ExitInterrupted}
 	}
-	data := []byte(l.Text)
-	if l.Base64 != "" {
-		raw, err := base64.StdEncoding.DecodeString(l.Base64)
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		got, err := c.GetJob(ctx, mcp.JobRef{JobID: o.JobID})
 		if err != nil {
-			return fmt.Errorf("the hub sent a log line that is not base64: %w", err)
+			return err
 		}
-		data = raw
-	}
-	source := l.Stream + "/" + l.Service + "/" + l.Step
-	prefix := ""
-	if !p.midLine[source] {
-		if p.Timestamps {
-			prefix = l.Time.UTC().Format("2006-01-02T15:04:05.000Z") + " "
-		}
-		switch {
-		case l.Stream == "system":
-			prefix += "# "
-		case l.Service != "":
-			prefix += l.Service + " | "
+		if err := cmdutil.PrintJSON(io, got.Job); err != nil {
+			return err
 		}
 	}
-	p.midLine[source] = l.Partial
-	end := "\n"
-	if l.Partial {
-		end = ""
-	}
-	_, err := fmt.Fprintf(w, "%s%s%s", prefix, data, end)
-	return err
+	return exit(io, last)
 }
 
-// End is how a followed job ended.
-type End struct {
-	State    string
-	ExitCode *int
-	Failure  *mcp.Failure
-}
-
-// Job prints a job's log from a cursor ("start" for all of it) until the job has ended and all
-// of its log was shown. Changes of its state go to standard error.
-func Job(ctx context.Context, c Waiter, jobID, cursor string, p *Printer) (End, error) {
-	last := ""
+// watch prints until the job has ended and all of its log was shown. Changes of its state go to a terminal.
+func watch(ctx context.Context, c Client, p *Printer, jobID string) (mcp.WaitJobResult, error) {
+	cursor, shown, failed := "start", "", patience
 	for {
 		res, err := c.WaitJob(ctx, mcp.WaitJobArgs{JobID: jobID, Cursor: cursor, WaitMS: mcp.MaxWait})
 		if err != nil {
-			return End{}, err
+			if failed++; failed >= patience || ctx.Err() != nil || !away(err) {
+				return res, err
+			}
+			if failed == 1 {
+				p.IO.Note("# %s; trying again\n", cmdutil.Message(err))
+			}
+			continue
 		}
-		if state := res.State + phase(res); state != last && p.IO.ErrTTY {
-			fmt.Fprintf(p.IO.Err, "# %s\n", state)
-			last = state
+		failed = 0
+		if state := res.State + phase(res); state != shown && p.IO.ErrTTY {
+			p.IO.Note("# %s\n", state)
+			shown = state
 		}
 		if res.Omitted > 0 {
-			fmt.Fprintf(p.IO.Err, "# … %d bytes of log left out\n", res.Omitted)
+			p.IO.Note("# … %d bytes of log left out\n", res.Omitted)
 		}
 		for _, l := range res.Lines {
 			if err := p.Print(l); err != nil {
-				return End{}, err
+				return res, err
 			}
 		}
 		if res.Done {
-			return End{State: res.State, ExitCode: res.ExitCode, Failure: res.Failure}, nil
+			return res, nil
 		}
 		cursor = res.NextCursor
 	}
+}
+
+// away tells whether the hub cannot be reached just now.
+func away(err error) bool {
+	e, ok := errors.AsType[*mcp.Error](err)
+	return ok && e.Retryable && (e.Code == mcp.CodeUnavailable || e.Code == mcp.CodeDraining)
 }
 
 func phase(r mcp.WaitJobResult) string {
@@ -105,46 +99,8 @@ func phase(r mcp.WaitJobResult) string {
 	case r.Done || r.Phase == "":
 		return ""
 	case r.Step != "":
-		return ": " + r.Phase + " (" + cmdutil.Printable(r.Step) + ")"
+		return ": " + r.Phase + " (" + r.Step + ")"
 	default:
 		return ": " + r.Phase
-	}
-}
-
-// Exit turns a job's end into the program's: nil for succeeded, else the job's own exit code where it has
-// one, else the code of the exit table. It says why on standard error.
-func Exit(io *iostreams.IOStreams, jobID string, e End) error {
-	if e.State == "succeeded" {
-		return nil
-	}
-	fmt.Fprintf(io.Err, "job %s %s", jobID, e.State)
-	if e.ExitCode != nil {
-		fmt.Fprintf(io.Err, " with exit code %d", *e.ExitCode)
-	}
-	if e.Failure != nil {
-		fmt.Fprintf(io.Err, ": %s (%s)", cmdutil.Printable(e.Failure.Message), e.Failure.Class)
-		if e.Failure.Hint != "" {
-			fmt.Fprintf(io.Err, "\n  hint: %s", cmdutil.Printable(e.Failure.Hint))
-		}
-	}
-	fmt.Fprintln(io.Err)
-	return &cmdutil.ExitError{Code: ExitCode(e)}
-}
-
-// ExitCode is the program's exit code for a job's end.
-func ExitCode(e End) int {
-	switch {
-	case e.State == "succeeded":
-		return mcp.ExitOK
-	case e.State == "canceled":
-		return mcp.ExitJobCanceled
-	case e.State == "timed_out":
-		return mcp.ExitJobTimedOut
-	case e.State == "rejected":
-		return mcp.ExitRejected
-	case e.ExitCode != nil && *e.ExitCode > 0 && *e.ExitCode < 256:
-		return *e.ExitCode
-	default:
-		return mcp.ExitFailure
 	}
 }

@@ -1,12 +1,10 @@
 package keyring
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
+
+	"github.com/runnerhub/runnerhub/runnerctl/jsonfile"
 )
 
 // file keeps secrets in a JSON file with mode 0600.
@@ -19,8 +17,11 @@ func (file) Kind() Kind      { return File }
 func (f file) Where() string { return f.path }
 
 func (f file) Get(name string) (string, error) {
-	all, err := f.read()
-	if err != nil {
+	if err := f.private(); err != nil {
+		return "", err
+	}
+	var all map[string]string
+	if err := jsonfile.Read(f.path, &all); err != nil {
 		return "", err
 	}
 	secret, ok := all[name]
@@ -31,62 +32,36 @@ func (f file) Get(name string) (string, error) {
 }
 
 func (f file) Set(name, secret string) error {
-	all, err := f.read()
-	if err != nil {
-		return err
-	}
-	all[name] = secret
-	return f.write(all)
+	return f.update(func(all map[string]string) { all[name] = secret })
 }
 
 func (f file) Delete(name string) error {
-	all, err := f.read()
-	if err != nil {
+	if _, err := f.Get(name); err != nil {
+		if errors.Is(err, ErrNotFound) {
+			return nil
+		}
 		return err
 	}
-	if _, ok := all[name]; !ok {
+	return f.update(func(all map[string]string) { delete(all, name) })
+}
+
+func (f file) update(change func(map[string]string)) error {
+	return jsonfile.Update(f.path, func(all *map[string]string) error {
+		if err := f.private(); err != nil {
+			return err
+		}
+		if *all == nil {
+			*all = map[string]string{}
+		}
+		change(*all)
 		return nil
-	}
-	delete(all, name)
-	return f.write(all)
+	})
 }
 
-func (f file) read() (map[string]string, error) {
-	all := map[string]string{}
-	data, err := os.ReadFile(f.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return all, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := private(f.path); err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(data, &all); err != nil {
-		return nil, fmt.Errorf("%s is damaged: %w", f.path, err)
-	}
-	return all, nil
-}
-
-// write replaces the file as a whole: a crash leaves the old one or the new one.
-func (f file) write(all map[string]string) error {
-	data, err := json.MarshalIndent(all, "", "  ")
-	if err != nil {
+// private refuses a file that others can read; one that is not there is private.
+func (f file) private() error {
+	if err := private(f.path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	dir := filepath.Dir(f.path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(dir, ".credentials-*") // CreateTemp makes files with mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name()) //nolint:errcheck // it is gone when the rename went well
-	_, err = tmp.Write(append(data, '\n'))
-	if err := errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), f.path)
+	return nil
 }

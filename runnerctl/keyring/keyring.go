@@ -4,6 +4,7 @@
 package keyring
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -116,7 +117,8 @@ func (s system) bounded(f func() error) error {
 
 // Probe writes, reads and removes an entry, so that a token is never asked for that could not be kept.
 func Probe(s Store) error {
-	const name, secret = "probe", "runnerhub probe"
+	const secret = "runnerhub probe"
+	name := "probe:" + rand.Text() // another command may be probing
 	if err := s.Set(name, secret); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/runnerhub/runnerhub/runnerctl/keyring"
@@ -50,9 +51,15 @@ func contract(t *testing.T, s keyring.Store) {
 	if got, err := s.Get("runner:work"); err != nil || got == "" {
 		t.Errorf("Delete of one name took another: %v", err)
 	}
-	if _, err := s.Get("probe"); !errors.Is(err, keyring.ErrNotFound) {
-		t.Errorf("Probe left something behind: %v", err)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if err := keyring.Probe(s); err != nil {
+				t.Errorf("several probes at once: %v", err)
+			}
+		})
 	}
+	wg.Wait()
 }
 
 func TestFile(t *testing.T) {
@@ -74,6 +81,9 @@ func TestFile(t *testing.T) {
 	}
 	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(path); err != nil || strings.Contains(string(text), "probe") {
+		t.Errorf("Probe left something behind: %s, %v", text, err)
 	}
 	if _, err := s.Get("runner:work"); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("a file that others can read: %v, want a refusal that says how to mend it", err)

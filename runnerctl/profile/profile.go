@@ -3,24 +3,21 @@
 package profile
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"maps"
 	"regexp"
 	"slices"
 
+	"github.com/runnerhub/runnerhub/runnerctl/jsonfile"
 	"github.com/runnerhub/runnerhub/runnerctl/keyring"
 )
 
 // DefaultName is the profile that is used when none is named.
 const DefaultName = "default"
 
-// Profile is one hub.
+// Profile is one hub. Its credentials are stored under its address, so that they are of no use for another one.
 type Profile struct {
-	Hub     string       `json:"hub"`               // its URL
+	Hub     string       `json:"hub"`               // its URL, as mcpclient writes it
 	Storage keyring.Kind `json:"storage,omitempty"` // where its credentials are; remembered from the first time
 
 	RunnerID string `json:"runner_id,omitempty"` // of this machine, once paired
@@ -29,17 +26,27 @@ type Profile struct {
 	Login    string `json:"login,omitempty"` // of the person, once signed in
 }
 
+// Paired tells whether this machine is a runner of the hub.
+func (p Profile) Paired() bool { return p.RunnerID != "" }
+
+// SignedIn tells whether a person's key was kept.
+func (p Profile) SignedIn() bool { return p.Login != "" }
+
+// InUse tells whether anything holds the profile to its hub and its storage.
+func (p Profile) InUse() bool { return p.Paired() || p.SignedIn() }
+
 // Config is the file of all profiles.
 type Config struct {
 	Profiles map[string]Profile `json:"profiles"`
 }
 
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+// Names lists the profiles in order.
+func (c Config) Names() []string { return slices.Sorted(maps.Keys(c.Profiles)) }
 
 // CheckName says whether name can name a profile: it becomes part of a folder's name.
 func CheckName(name string) error {
-	if !namePattern.MatchString(name) {
-		return fmt.Errorf("%q cannot be a profile's name: use letters, digits, dots, hyphens and underscores", name)
+	if ok, err := regexp.MatchString(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`, name); err != nil || !ok {
+		return fmt.Errorf("%q cannot be a profile's name: use up to 64 letters, digits, dots, hyphens and underscores", name)
 	}
 	return nil
 }
@@ -49,62 +56,26 @@ type File struct{ Path string }
 
 // Load reads the profiles; a file that is not there has none.
 func (f File) Load() (Config, error) {
-	c := Config{Profiles: map[string]Profile{}}
-	data, err := os.ReadFile(f.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return c, nil
-	}
-	if err != nil {
-		return c, err
-	}
-	if err := json.Unmarshal(data, &c); err != nil {
-		return c, fmt.Errorf("%s is damaged: %w; mend or remove it", f.Path, err)
-	}
-	if c.Profiles == nil {
-		c.Profiles = map[string]Profile{}
-	}
-	return c, nil
+	var c Config
+	err := jsonfile.Read(f.Path, &c)
+	return c, err
 }
 
-// Update reads, changes and replaces the file as a whole.
-func (f File) Update(name string, change func(*Profile)) error {
-	c, err := f.Load()
-	if err != nil {
-		return err
-	}
-	p := c.Profiles[name]
-	change(&p)
-	if p == (Profile{}) {
-		delete(c.Profiles, name)
-	} else {
+// Update changes one profile; others stay as they are, also when two commands do this at once. A profile that is
+// not in use afterwards is forgotten. An error of change is returned and changes nothing.
+func (f File) Update(name string, change func(*Profile) error) error {
+	return jsonfile.Update(f.Path, func(c *Config) error {
+		p := c.Profiles[name]
+		if err := change(&p); err != nil {
+			return err
+		}
+		if c.Profiles == nil {
+			c.Profiles = map[string]Profile{}
+		}
 		c.Profiles[name] = p
-	}
-	data, err := json.MarshalIndent(c, "", "  ")
-	if err != nil {
-		return err
-	}
-	dir := filepath.Dir(f.Path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(dir, ".profiles-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name()) //nolint:errcheck // it is gone when the rename went well
-	_, err = tmp.Write(append(data, '\n'))
-	if err := errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), f.Path)
-}
-
-// Names lists the profiles in order.
-func (c Config) Names() []string {
-	names := make([]string, 0, len(c.Profiles))
-	for n := range c.Profiles {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return names
+		if !p.InUse() {
+			delete(c.Profiles, name)
+		}
+		return nil
+	})
 }

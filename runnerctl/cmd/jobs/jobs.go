@@ -3,12 +3,12 @@ package jobs
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/runnerhub/runnerhub/mcp"
+	"github.com/runnerhub/runnerhub/mcp/mcpclient"
 	"github.com/runnerhub/runnerhub/runnerctl/cmdutil"
 )
 
@@ -24,20 +24,26 @@ type Options struct {
 	JSON      bool
 }
 
-const pageSize = 100
+const pageSize = 100 // the most that the hub gives at once
 
 // New makes the command; run replaces its body in tests.
 func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.Command {
+	if run == nil {
+		run = list
+	}
 	o := &Options{F: f}
 	c := &cobra.Command{
 		Use:   "jobs",
 		Short: "List jobs, the newest first",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if run != nil {
-				return run(c.Context(), o)
+			if o.Limit < 1 {
+				return cmdutil.Usagef("--limit must be at least 1")
 			}
-			return list(c.Context(), o)
+			if o.Since < 0 {
+				return cmdutil.Usagef("--since must not be negative: it says how far back to look")
+			}
+			return run(c.Context(), o)
 		},
 	}
 	c.Flags().StringVar(&o.State, "state", "", "one state (queued, leased, running, succeeded, failed, canceled, timed_out, rejected), or active or ended")
@@ -47,44 +53,41 @@ func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.C
 	c.Flags().DurationVar(&o.Since, "since", 0, "submitted within this time, such as 24h")
 	c.Flags().IntVarP(&o.Limit, "limit", "n", 20, "how many at most")
 	cmdutil.AddJSON(c, &o.JSON, mcp.Job{})
+	cmdutil.Complete(c, "state", "queued", "leased", "running", "succeeded", "failed", "canceled", "timed_out", "rejected", "active", "ended")
 	return c
 }
 
 func list(ctx context.Context, o *Options) error {
-	if o.Limit < 1 {
-		return cmdutil.Usagef("--limit must be at least 1")
-	}
-	client, err := o.F.People()
-	if err != nil {
-		return err
-	}
-	defer client.Close() //nolint:errcheck // nothing is under way any more
 	args := mcp.ListJobsArgs{State: o.State, Runner: o.Runner, Label: o.Label, Workspace: o.Workspace}
 	if o.Since > 0 {
 		since := o.F.Now().Add(-o.Since)
 		args.Since = &since
 	}
 	all := []mcp.Job{}
-	for {
-		args.Limit = min(o.Limit-len(all), pageSize)
-		page, err := client.ListJobs(ctx, args)
-		if err != nil {
-			return err
-		}
-		all = append(all, page.Jobs...)
-		if page.NextCursor == "" || len(all) >= o.Limit {
-			break
-		}
-		args.Cursor = page.NextCursor
+	err := o.F.AsPerson(func(client *mcpclient.Client) error {
+		return cmdutil.Each(func(cursor string) (string, error) {
+			args.Cursor, args.Limit = cursor, min(o.Limit-len(all), pageSize)
+			page, err := client.ListJobs(ctx, args)
+			if all = append(all, page.Jobs...); len(all) >= o.Limit {
+				return "", err
+			}
+			return page.NextCursor, err
+		})
+	})
+	if err != nil {
+		return err
 	}
 	if o.JSON {
 		return cmdutil.PrintJSON(o.F.IO, all)
 	}
+	return show(o, all)
+}
+
+func show(o *Options, all []mcp.Job) error {
 	if len(all) == 0 {
-		fmt.Fprintln(o.F.IO.Err, "no jobs; submit one with `runnerctl submit FILE`")
+		o.F.IO.Note("no jobs; submit one with `runnerctl submit FILE`\n")
 	}
 	t := cmdutil.NewTable(o.F.IO, "job", "state", "name", "runner", "submitted", "took")
-	now := o.F.Now()
 	for _, j := range all {
 		state := j.State
 		if j.Canceling {
@@ -94,7 +97,7 @@ func list(ctx context.Context, o *Options) error {
 		if j.DurationMS > 0 {
 			took = cmdutil.Millis(j.DurationMS)
 		}
-		t.Row(j.ID, state, j.Name, j.RunnerLabel, cmdutil.Ago(now, &j.CreatedAt), took)
+		t.Row(j.ID, state, j.Name, j.RunnerLabel, cmdutil.Ago(o.F.Now(), &j.CreatedAt), took)
 	}
 	return t.Print()
 }

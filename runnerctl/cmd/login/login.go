@@ -2,18 +2,14 @@
 package login
 
 import (
-	"bufio"
 	"context"
-	"fmt"
-	"io"
-	"os"
-	"strings"
+	"errors"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
-	"github.com/runnerhub/runnerhub/mcp"
+	"github.com/runnerhub/runnerhub/mcp/mcpclient"
 	"github.com/runnerhub/runnerhub/runnerctl/cmdutil"
+	"github.com/runnerhub/runnerhub/runnerctl/iostreams"
 	"github.com/runnerhub/runnerhub/runnerctl/profile"
 )
 
@@ -27,6 +23,9 @@ type Options struct {
 
 // New makes the command; run replaces its body in tests.
 func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.Command {
+	if run == nil {
+		run = login
+	}
 	o := &Options{F: f}
 	c := &cobra.Command{
 		Use:   "login --hub URL",
@@ -34,14 +33,9 @@ func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.C
 		Long: "Sign in with an API key (ak_…) and keep it in the system's keyring. The key is asked for without showing it, or read\n" +
 			"from standard input. An operator makes keys with `runnerhub admin create-key --user LOGIN`.",
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if run != nil {
-				return run(c.Context(), o)
-			}
-			return login(c.Context(), o)
-		},
+		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
-	c.Flags().StringVar(&o.Hub, "hub", "", "URL of the hub (default: the profile's)")
+	c.Flags().StringVar(&o.Hub, "hub", "", "URL of the hub (default: RUNNERCTL_HUB, or the profile's)")
 	c.Flags().BoolVar(&o.KeyStdin, "api-key-stdin", false, "read the key from standard input")
 	c.Flags().BoolVar(&o.Insecure, "insecure-storage", false, "keep the key in a file (mode 0600) instead of the keyring")
 	return c
@@ -52,57 +46,50 @@ func login(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	if o.Hub == "" {
-		if o.Hub, err = o.F.Hub(p); err != nil {
-			return &mcp.Error{Code: mcp.CodeInvalidArgument, Message: "which hub?", Hint: "give --hub URL, as the hub prints it when it starts"}
+	hub, err := o.F.NewHub(o.Hub, name, p)
+	if err != nil {
+		return err
+	}
+	if p.Storage, err = o.F.ChooseStorage(name, p, o.Insecure); err != nil {
+		return err
+	}
+	key, err := readKey(ctx, o)
+	if err != nil {
+		return err
+	}
+	return o.F.With(hub, key, func(client *mcpclient.Client) error {
+		p.Hub = client.URL()
+		who, err := client.Whoami(ctx)
+		if err != nil {
+			return err
 		}
-	}
-	storage, err := o.F.ChooseStorage(p, o.Insecure)
-	if err != nil {
-		return err
-	}
-	key, err := readKey(o)
-	if err != nil {
-		return err
-	}
-	client, err := o.F.Client(o.Hub, key)
-	if err != nil {
-		return err
-	}
-	defer client.Close() //nolint:errcheck // nothing is under way any more
-	if p.RunnerID != "" && p.Hub != client.URL() {
-		return &mcp.Error{
-			Code: mcp.CodeConflict, Message: fmt.Sprintf("the profile %s belongs to %s, which this machine is paired with", name, p.Hub),
-			Hint: "sign in to another hub under --profile NAME",
+		err = o.F.Profiles().Update(name, func(now *profile.Profile) error {
+			if err := cmdutil.Claim(name, now, p); err != nil {
+				return err
+			}
+			now.Login = who.Login
+			return o.F.Put(cmdutil.APIKey, name, *now, key)
+		})
+		if err != nil {
+			return err
 		}
-	}
-	who, err := client.Whoami(ctx)
-	if err != nil {
-		return err
-	}
-	if err := o.F.PutAPIKey(name, storage, key); err != nil {
-		return err
-	}
-	err = o.F.Profiles().Update(name, func(p *profile.Profile) {
-		p.Hub, p.Storage, p.Login = client.URL(), storage.Kind(), who.Login
+		return o.F.IO.Say("Signed in to %s as %s. The key is in %s.\n", p.Hub, who.Login, o.F.Storage(p.Storage).Where())
 	})
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(o.F.IO.Out, "Signed in to %s as %s. The key is in %s.\n", client.URL(), who.Login, storage.Where())
-	return err
 }
 
-func readKey(o *Options) (string, error) {
+func readKey(ctx context.Context, o *Options) (string, error) {
 	if o.KeyStdin || !o.F.IO.InTTY {
-		line, err := bufio.NewReader(io.LimitReader(o.F.IO.In, 4096)).ReadString('\n')
-		if line = strings.TrimSpace(line); line == "" {
-			return "", cmdutil.Usagef("standard input holds no API key: %w", err)
+		key, err := o.F.IO.ReadLine(ctx)
+		if errors.Is(err, iostreams.ErrNoInput) {
+			return "", cmdutil.Usagef("standard input holds no API key: write it there, or run this in a terminal to be asked for it")
 		}
-		return line, nil
+		return key, err
 	}
-	fmt.Fprint(o.F.IO.Err, "API key (ak_…), not shown: ")
-	raw, err := term.ReadPassword(int(os.Stdin.Fd()))
-	fmt.Fprintln(o.F.IO.Err)
-	return strings.TrimSpace(string(raw)), err
+	o.F.IO.Note("API key (ak_…), not shown: ")
+	key, err := o.F.IO.Secret(ctx)
+	o.F.IO.Note("\n")
+	if err == nil && key == "" {
+		err = cmdutil.Usagef("no API key was given")
+	}
+	return key, err
 }

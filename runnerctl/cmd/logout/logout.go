@@ -3,7 +3,6 @@ package logout
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -17,40 +16,38 @@ type Options struct{ F *cmdutil.Factory }
 
 // New makes the command; run replaces its body in tests.
 func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.Command {
+	if run == nil {
+		run = logout
+	}
 	o := &Options{F: f}
 	return &cobra.Command{
 		Use:   "logout",
 		Short: "Forget the API key; a pairing stays",
 		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if run != nil {
-				return run(c.Context(), o)
-			}
-			return logout(o)
-		},
+		RunE:  func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
 }
 
-func logout(o *Options) error {
+func logout(_ context.Context, o *Options) error {
 	name, p, err := o.F.Profile()
 	if err != nil {
 		return err
 	}
-	if p.Login == "" {
+	if !p.SignedIn() {
 		return &mcp.Error{Code: mcp.CodeConflict, Message: "not signed in (profile " + name + ")", Hint: "`runnerctl status` shows what is"}
 	}
-	if err := o.F.DropAPIKey(name, o.F.Storage(p.Storage)); err != nil {
-		return err
-	}
-	err = o.F.Profiles().Update(name, func(p *profile.Profile) {
-		p.Login = ""
-		if p.RunnerID == "" { // nothing is left that this profile is for
-			*p = profile.Profile{}
+	err = o.F.Profiles().Update(name, func(now *profile.Profile) error {
+		if err := o.F.Drop(cmdutil.APIKey, name, *now); err != nil {
+			return err
 		}
+		now.Login = ""
+		return nil
 	})
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(o.F.IO.Out, "Signed out of %s. The key stays valid until an operator revokes it.\n", p.Hub)
-	return err
+	if o.F.Getenv(cmdutil.EnvAPIKey) != "" {
+		o.F.IO.Note("%s is set and stays in use\n", cmdutil.EnvAPIKey)
+	}
+	return o.F.IO.Say("Signed out of %s. The key stays valid until an operator revokes it.\n", p.Hub)
 }

@@ -3,11 +3,11 @@ package logs
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/runnerhub/runnerhub/mcp"
+	"github.com/runnerhub/runnerhub/mcp/mcpclient"
 	"github.com/runnerhub/runnerhub/runnerctl/cmdutil"
 	"github.com/runnerhub/runnerhub/runnerctl/follow"
 )
@@ -27,23 +27,27 @@ type Options struct {
 	JSON       bool
 }
 
-const pageLines = 1000
+const pageLines = 1000 // the most that the hub gives at once
 
 // New makes the command; run replaces its body in tests.
 func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.Command {
+	if run == nil {
+		run = logs
+	}
 	o := &Options{F: f}
 	c := &cobra.Command{
 		Use:   "logs JOB",
 		Short: "Print a job's log",
 		Long: "Print a job's log: its standard output to standard output, everything else to standard error, a service's lines behind\n" +
-			"its name. With -f it goes on until the job ends and exits with the job's exit code.",
+			"its name. With -f it goes on until the job ends and exits with the job's exit code; interrupting that leaves the job\n" +
+			"running. A pipe or a file gets the job's bytes as they are; on a terminal only colours work.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.JobID = args[0]
-			if run != nil {
-				return run(c.Context(), o)
+			if c.Flags().Changed("tail") && (o.Tail < 1 || o.Tail > pageLines) {
+				return cmdutil.Usagef("--tail takes 1 to %d lines; leave it out for the whole log", pageLines)
 			}
-			return logs(c.Context(), o)
+			return run(c.Context(), o)
 		},
 	}
 	c.Flags().BoolVarP(&o.Follow, "follow", "f", false, "go on until the job ends")
@@ -59,26 +63,30 @@ func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.C
 	}
 	cmdutil.AddJSON(c, &o.JSON, mcp.LogLine{})
 	c.MarkFlagsMutuallyExclusive("follow", "json")
+	cmdutil.Complete(c, "stream", "stdout", "stderr", "system")
 	return c
 }
 
 func logs(ctx context.Context, o *Options) error {
-	if o.Tail < 0 || o.Tail > pageLines {
-		return cmdutil.Usagef("--tail takes 1 to %d lines; leave it out for the whole log", pageLines)
-	}
-	client, err := o.F.People()
-	if err != nil {
-		return err
-	}
-	defer client.Close() //nolint:errcheck // nothing is under way any more
-	p := &follow.Printer{IO: o.F.IO, Timestamps: o.Timestamps}
-	if o.Follow {
-		end, err := follow.Job(ctx, client, o.JobID, "start", p)
+	return o.F.AsPerson(func(client *mcpclient.Client) error {
+		if o.Follow {
+			return follow.Run(ctx, client, o.F.IO, follow.Options{JobID: o.JobID, Timestamps: o.Timestamps})
+		}
+		p := &follow.Printer{IO: o.F.IO, Timestamps: o.Timestamps}
+		if !o.JSON {
+			return read(ctx, client, o, p.Print)
+		}
+		all := []mcp.LogLine{}
+		err := read(ctx, client, o, func(l mcp.LogLine) error { all = append(all, l); return nil })
 		if err != nil {
 			return err
 		}
-		return follow.Exit(o.F.IO, o.JobID, end)
-	}
+		return cmdutil.PrintJSON(o.F.IO, all)
+	})
+}
+
+// read gives each line that the options ask for to print.
+func read(ctx context.Context, client *mcpclient.Client, o *Options, print func(mcp.LogLine) error) error {
 	args := mcp.ReadJobLogArgs{
 		JobID: o.JobID, Attempt: o.Attempt, Grep: o.Grep, Step: o.Step, Service: o.Service, Stream: o.Stream,
 		From: "start", Lines: pageLines,
@@ -86,25 +94,19 @@ func logs(ctx context.Context, o *Options) error {
 	if o.Tail > 0 {
 		args.From, args.Lines = "end", o.Tail
 	}
-	all := []mcp.LogLine{}
 	for {
 		page, err := client.ReadJobLog(ctx, args)
 		if err != nil {
 			return err
 		}
 		for _, l := range page.Lines {
-			if o.JSON {
-				all = append(all, l)
-			} else if err := p.Print(l); err != nil {
+			if err := print(l); err != nil {
 				return err
 			}
 		}
 		if page.NextCursor == "" || o.Tail > 0 {
-			if o.JSON {
-				return cmdutil.PrintJSON(o.F.IO, all)
-			}
 			if page.Note != "" && o.F.IO.ErrTTY {
-				fmt.Fprintf(o.F.IO.Err, "# %s\n", page.Note)
+				o.F.IO.Note("# %s\n", cmdutil.Commands(page.Note))
 			}
 			return nil
 		}

@@ -13,10 +13,14 @@ import (
 	"github.com/runnerhub/runnerhub/mcp/mcpclient"
 	"github.com/runnerhub/runnerhub/runnerctl/agent"
 	"github.com/runnerhub/runnerhub/runnerctl/cmdutil"
+	"github.com/runnerhub/runnerhub/topology"
 )
 
 // closeWithin bounds the removal of the last topologies at the end.
 const closeWithin = time.Minute
+
+// maxSlots is the most that the hub lets a runner have.
+const maxSlots = 256
 
 // Options is what the command line says.
 type Options struct {
@@ -30,20 +34,29 @@ type Options struct {
 
 // New makes the command; run replaces its body in tests.
 func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.Command {
+	if run == nil {
+		run = start
+	}
 	o := &Options{F: f}
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Take jobs and run them until told to stop",
 		Long: "Take jobs and run them until told to stop. The first SIGTERM or SIGINT drains: no new jobs, the running ones finish or,\n" +
-			"after --drain-timeout, go back to the queue. A second one stops them at once and gives them back.\n\n" +
+			"after --drain-timeout, go back to the queue. A second one stops them at once and gives them back. A third one ends the\n" +
+			"program as it stands; the next start removes what it left.\n\n" +
 			"Results and log bytes that the hub has not confirmed are kept on disk and sent when it is in reach again, also after\n" +
 			"a restart of this program.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if run != nil {
-				return run(c.Context(), o)
+			switch {
+			case o.Slots < 1 || o.Slots > maxSlots:
+				return cmdutil.Usagef("--slots takes 1 to %d", maxSlots)
+			case o.Once && c.Flags().Changed("slots"):
+				return cmdutil.Usagef("--once runs one job, so --slots has no effect with it")
+			case o.DrainTimeout < 0:
+				return cmdutil.Usagef("--drain-timeout must not be negative")
 			}
-			return start(c.Context(), o)
+			return run(c.Context(), o)
 		},
 	}
 	c.Flags().IntVar(&o.Slots, "slots", 1, "how many jobs to run at once, 1 to 256")
@@ -51,13 +64,13 @@ func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.C
 	c.Flags().DurationVar(&o.DrainTimeout, "drain-timeout", 0, "how long a drain waits for running jobs before it gives them back (default: until they end)")
 	c.Flags().StringVar(&o.LogLevel, "log-level", "info", "debug, info, warn or error")
 	c.Flags().StringVar(&o.LogFormat, "log-format", "text", "text or json")
+	cmdutil.Complete(c, "log-level", "debug", "info", "warn", "error")
+	cmdutil.Complete(c, "log-format", "text", "json")
+	cmdutil.HandlesSignals(c)
 	return c
 }
 
 func start(ctx context.Context, o *Options) error {
-	if o.Slots < 1 || o.Slots > 256 {
-		return cmdutil.Usagef("--slots takes 1 to 256")
-	}
 	log, err := logger(o)
 	if err != nil {
 		return err
@@ -66,7 +79,7 @@ func start(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	token, err := o.F.RunnerToken(name, p)
+	token, err := o.F.Token(name, p)
 	if err != nil {
 		return err
 	}
@@ -80,7 +93,7 @@ func start(ctx context.Context, o *Options) error {
 	defer client.Close() //nolint:errcheck // nothing is under way any more
 	executor, err := o.F.NewExecutor(ctx)
 	if err != nil {
-		return err
+		return noEngine(err)
 	}
 	a := agent.New(agent.Config{
 		Client: client, Executor: executor, RunnerID: p.RunnerID, SpoolDir: o.F.SpoolDir(name),
@@ -107,31 +120,14 @@ func start(ctx context.Context, o *Options) error {
 	return err
 }
 
-// serve runs the agent until it is done. The first signal drains it, the second ends its context.
-func serve(ctx context.Context, o *Options, a *agent.Agent, log *slog.Logger) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	signals, stop := o.F.Signals()
-	defer stop()
-	done := make(chan struct{})
-	defer close(done)
-	go func() {
-		for n := 1; ; n++ {
-			select {
-			case <-signals:
-			case <-done:
-				return
-			}
-			if n == 1 {
-				log.Info("draining: running jobs finish, no new ones are taken; signal again to stop them")
-				a.Drain()
-				continue
-			}
-			log.Info("stopping running jobs and giving them back")
-			cancel()
-		}
-	}()
-	return a.Run(ctx)
+func noEngine(err error) error {
+	if e, ok := errors.AsType[*topology.EngineError](err); !ok || e.Kind != topology.KindUnavailable {
+		return err
+	}
+	return &mcp.Error{
+		Code: mcp.CodeUnavailable, Message: "no container engine: " + err.Error(),
+		Hint: "start Docker, or say where it is with DOCKER_HOST; `runnerctl status` shows whether it is found",
+	}
 }
 
 func logger(o *Options) (*slog.Logger, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runnerhub/runnerhub/mcp"
+	"github.com/runnerhub/runnerhub/mcp/mcpclient"
 	"github.com/runnerhub/runnerhub/runnerctl/cmdutil"
 )
 
@@ -21,24 +22,22 @@ type Options struct {
 	Revoke    string // id or label, of `runners revoke`
 }
 
-// New makes the command; run replaces its body in tests.
+// New makes the command; run replaces its body, and that of its subcommand, in tests.
 func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.Command {
-	o := &Options{F: f}
+	o, onRevoke := &Options{F: f}, run
+	if run == nil {
+		run, onRevoke = list, revoke
+	}
 	c := &cobra.Command{
 		Use:   "runners",
 		Short: "List your runners, or a workspace's",
 		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if run != nil {
-				return run(c.Context(), o)
-			}
-			return list(c.Context(), o)
-		},
+		RunE:  func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
 	c.PersistentFlags().StringVar(&o.Workspace, "workspace", "", "slug of the workspace (default: your own runners)")
 	c.Flags().BoolVar(&o.Revoked, "include-revoked", false, "those that were unpaired, too")
 	cmdutil.AddJSON(c, &o.JSON, mcp.Runner{})
-	c.AddCommand(newRevoke(o, run))
+	c.AddCommand(newRevoke(o, onRevoke))
 	return c
 }
 
@@ -49,10 +48,7 @@ func newRevoke(o *Options, run func(context.Context, *Options) error) *cobra.Com
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.Revoke = args[0]
-			if run != nil {
-				return run(c.Context(), o)
-			}
-			return revoke(c.Context(), o)
+			return run(c.Context(), o)
 		},
 	}
 	cmdutil.AddJSON(c, &o.JSON, mcp.Runner{})
@@ -60,34 +56,22 @@ func newRevoke(o *Options, run func(context.Context, *Options) error) *cobra.Com
 }
 
 func list(ctx context.Context, o *Options) error {
-	client, err := o.F.People()
+	all := []mcp.Runner{}
+	err := o.F.AsPerson(func(client *mcpclient.Client) error {
+		return cmdutil.Each(func(cursor string) (string, error) {
+			page, err := page(ctx, client, o, cursor)
+			all = append(all, page.Runners...)
+			return page.NextCursor, err
+		})
+	})
 	if err != nil {
 		return err
-	}
-	defer client.Close() //nolint:errcheck // nothing is under way any more
-	args := mcp.ListRunnersArgs{IncludeRevoked: o.Revoked, Limit: 100}
-	all := []mcp.Runner{}
-	for {
-		var page mcp.ListRunnersResult
-		if o.Workspace != "" {
-			page, err = client.ListWorkspaceRunners(ctx, mcp.ListWorkspaceRunnersArgs{Workspace: o.Workspace, ListRunnersArgs: args})
-		} else {
-			page, err = client.ListRunners(ctx, args)
-		}
-		if err != nil {
-			return err
-		}
-		all = append(all, page.Runners...)
-		if page.NextCursor == "" {
-			break
-		}
-		args.Cursor = page.NextCursor
 	}
 	if o.JSON {
 		return cmdutil.PrintJSON(o.F.IO, all)
 	}
 	if len(all) == 0 {
-		fmt.Fprintln(o.F.IO.Err, "no runners; pair a machine with `runnerctl pair`")
+		o.F.IO.Note("no runners; pair a machine with `runnerctl pair`\n")
 	}
 	t := cmdutil.NewTable(o.F.IO, "label", "status", "slots", "platform", "seen", "version", "id")
 	for _, r := range all {
@@ -97,25 +81,30 @@ func list(ctx context.Context, o *Options) error {
 	return t.Print()
 }
 
-func revoke(ctx context.Context, o *Options) error {
-	client, err := o.F.People()
-	if err != nil {
-		return err
-	}
-	defer client.Close() //nolint:errcheck // nothing is under way any more
-	args := mcp.RevokeRunnerArgs{RunnerID: o.Revoke}
-	var res mcp.RevokeRunnerResult
+func page(ctx context.Context, client *mcpclient.Client, o *Options, cursor string) (mcp.ListRunnersResult, error) {
+	args := mcp.ListRunnersArgs{IncludeRevoked: o.Revoked, Limit: 100, Cursor: cursor}
 	if o.Workspace != "" {
-		res, err = client.RevokeWorkspaceRunner(ctx, mcp.RevokeWorkspaceRunnerArgs{Workspace: o.Workspace, RevokeRunnerArgs: args})
-	} else {
-		res, err = client.RevokeRunner(ctx, args)
+		return client.ListWorkspaceRunners(ctx, mcp.ListWorkspaceRunnersArgs{Workspace: o.Workspace, ListRunnersArgs: args})
 	}
-	if err != nil {
-		return err
-	}
-	if o.JSON {
-		return cmdutil.PrintJSON(o.F.IO, res.Runner)
-	}
-	_, err = fmt.Fprintf(o.F.IO.Out, "%s (%s) is unpaired; its token is dead\n", res.Runner.Label, res.Runner.ID)
-	return err
+	return client.ListRunners(ctx, args)
+}
+
+func revoke(ctx context.Context, o *Options) error {
+	return o.F.AsPerson(func(client *mcpclient.Client) error {
+		args := mcp.RevokeRunnerArgs{RunnerID: o.Revoke}
+		var res mcp.RevokeRunnerResult
+		var err error
+		if o.Workspace != "" {
+			res, err = client.RevokeWorkspaceRunner(ctx, mcp.RevokeWorkspaceRunnerArgs{Workspace: o.Workspace, RevokeRunnerArgs: args})
+		} else {
+			res, err = client.RevokeRunner(ctx, args)
+		}
+		if err != nil {
+			return err
+		}
+		if o.JSON {
+			return cmdutil.PrintJSON(o.F.IO, res.Runner)
+		}
+		return o.F.IO.Say("%s (%s) is unpaired; its token is dead\n", res.Runner.Label, res.Runner.ID)
+	})
 }

@@ -4,11 +4,11 @@ package unpair
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/runnerhub/runnerhub/mcp"
+	"github.com/runnerhub/runnerhub/mcp/mcpclient"
 	"github.com/runnerhub/runnerhub/runnerctl/cmdutil"
 	"github.com/runnerhub/runnerhub/runnerctl/profile"
 )
@@ -21,6 +21,9 @@ type Options struct {
 
 // New makes the command; run replaces its body in tests.
 func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.Command {
+	if run == nil {
+		run = unpair
+	}
 	o := &Options{F: f}
 	c := &cobra.Command{
 		Use:   "unpair",
@@ -28,12 +31,7 @@ func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.C
 		Long: "End this machine's pairing, with its own token, and forget the token. Jobs that it runs are lost to it and run elsewhere\n" +
 			"where they can. Stop `runnerctl run` first to let them finish.",
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if run != nil {
-				return run(c.Context(), o)
-			}
-			return unpair(c.Context(), o)
-		},
+		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
 	c.Flags().BoolVar(&o.Local, "local", false, "only forget the token here, without asking the hub")
 	return c
@@ -44,7 +42,7 @@ func unpair(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	if p.RunnerID == "" {
+	if !p.Paired() {
 		return &mcp.Error{Code: mcp.CodeConflict, Message: "this machine is not paired (profile " + name + ")", Hint: "`runnerctl status` shows what is"}
 	}
 	if !o.Local {
@@ -52,45 +50,50 @@ func unpair(ctx context.Context, o *Options) error {
 			return err
 		}
 	}
-	if err := o.F.DropRunnerToken(name, o.F.Storage(p.Storage)); err != nil {
-		return err
-	}
-	err = o.F.Profiles().Update(name, func(p *profile.Profile) {
-		p.RunnerID, p.Label, p.Owner = "", "", ""
-		if p.Login == "" { // nothing is left that this profile is for
-			*p = profile.Profile{}
+	err = o.F.Profiles().Update(name, func(now *profile.Profile) error {
+		if err := o.F.Drop(cmdutil.RunnerToken, name, *now); err != nil {
+			return err
 		}
+		now.RunnerID, now.Label, now.Owner = "", "", ""
+		return nil
 	})
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(o.F.IO.Out, "Unpaired %s from %s.\n", p.Label, p.Hub)
-	return err
+	if o.Local {
+		o.F.IO.Note("the hub was not asked: the runner is still on its roster until `runnerctl runners revoke %s`\n", p.RunnerID)
+	}
+	return o.F.IO.Say("Unpaired %s from %s.\n", p.Label, p.Hub)
 }
 
 // tellHub ends the pairing there. A hub that no longer knows the token has ended it already.
 func tellHub(ctx context.Context, o *Options, name string, p profile.Profile) error {
-	token, err := o.F.RunnerToken(name, p)
-	if e, ok := errors.AsType[*mcp.Error](err); ok && e.Code == mcp.CodeUnauthenticated {
-		fmt.Fprintf(o.F.IO.Err, "warning: %s; the hub could not be told, revoke the runner there\n", e.Message)
+	token, err := o.F.Token(name, p)
+	if codeOf(err) == mcp.CodeUnauthenticated {
+		o.F.IO.Note("warning: %s; the hub could not be told. End the pairing there with `runnerctl runners revoke %s`\n", cmdutil.Message(err), p.RunnerID)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	c, err := o.F.Client(p.Hub, token)
-	if err != nil {
+	err = o.F.With(p.Hub, token, func(c *mcpclient.Client) error {
+		_, err := c.UnpairRunner(ctx)
 		return err
-	}
-	defer c.Close() //nolint:errcheck // nothing is under way any more
-	_, err = c.UnpairRunner(ctx)
-	if e, ok := errors.AsType[*mcp.Error](err); ok {
-		switch e.Code {
-		case mcp.CodeUnauthenticated:
-			return nil
-		case mcp.CodeUnavailable, mcp.CodeDraining:
-			e.Hint = "try again when the hub is up, or forget the token here alone with --local"
-		}
+	})
+	switch codeOf(err) {
+	case mcp.CodeUnauthenticated:
+		return nil
+	case mcp.CodeUnavailable, mcp.CodeDraining:
+		e, _ := errors.AsType[*mcp.Error](err)
+		e.Hint = "try again when the hub is up, or forget the token here alone with --local"
+		return e
 	}
 	return err
+}
+
+func codeOf(err error) mcp.Code {
+	if e, ok := errors.AsType[*mcp.Error](err); ok {
+		return e.Code
+	}
+	return ""
 }

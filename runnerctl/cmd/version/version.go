@@ -2,7 +2,6 @@
 package version
 
 import (
-	"fmt"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -32,8 +31,7 @@ func New(f *cmdutil.Factory) *cobra.Command {
 			if asJSON {
 				return cmdutil.PrintJSON(f.IO, i)
 			}
-			_, err := fmt.Fprintf(f.IO.Out, "runnerctl %s, runner protocol %d (%s, %s/%s)\n", i.Version, i.Protocol, i.Go, i.OS, i.Arch)
-			return err
+			return f.IO.Say("runnerctl %s, runner protocol %d (%s, %s/%s)\n", i.Version, i.Protocol, i.Go, i.OS, i.Arch)
 		},
 	}
 	cmdutil.AddJSON(c, &asJSON, Info{})

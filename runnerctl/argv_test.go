@@ -1,0 +1,124 @@
+package runnerctl_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/cancel"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/explain"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/jobs"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/login"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/logout"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/logs"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/pair"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/retry"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/run"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/runners"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/status"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/submit"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/unpair"
+	"github.com/runnerhub/runnerhub/runnerctl/cmdutil"
+)
+
+// newCommand is the New of every command.
+type newCommand[O any] func(*cmdutil.Factory, func(context.Context, *O) error) *cobra.Command
+
+// argv is a row: a command line, and the options that it makes or the error that it is refused with.
+type argv[O any] struct {
+	line    string
+	want    O
+	refused string
+}
+
+func testArgv[O any](t *testing.T, name string, make newCommand[O], drop func(*O), rows ...argv[O]) {
+	t.Helper()
+	for _, row := range rows {
+		t.Run(name+" "+row.line, func(t *testing.T) {
+			t.Parallel()
+			var got *O
+			c := make(&cmdutil.Factory{}, func(_ context.Context, o *O) error { got = o; return nil })
+			c.SetArgs(strings.Fields(row.line))
+			c.SilenceErrors, c.SilenceUsage = true, true
+			err := c.ExecuteContext(t.Context())
+			if row.refused != "" {
+				if err == nil || !strings.Contains(err.Error(), row.refused) || got != nil {
+					t.Fatalf("%v, want an error about %q", err, row.refused)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			drop(got)
+			if diff := cmp.Diff(row.want, *got); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestArgv(t *testing.T) {
+	t.Parallel()
+	testArgv(t, "cancel", cancel.New, func(o *cancel.Options) { o.F = nil },
+		argv[cancel.Options]{line: "job_1 --reason why --json", want: cancel.Options{JobID: "job_1", Reason: "why", JSON: true}},
+		argv[cancel.Options]{line: "", refused: "arg"})
+	testArgv(t, "explain", explain.New, func(o *explain.Options) { o.F = nil },
+		argv[explain.Options]{line: "job_1", want: explain.Options{JobID: "job_1"}},
+		argv[explain.Options]{line: "a b", refused: "arg"})
+	testArgv(t, "jobs", jobs.New, func(o *jobs.Options) { o.F = nil },
+		argv[jobs.Options]{line: "", want: jobs.Options{Limit: 20}},
+		argv[jobs.Options]{line: "--state active --runner r --label l --workspace w --since 24h -n 5 --json",
+			want: jobs.Options{State: "active", Runner: "r", Label: "l", Workspace: "w", Since: 24 * time.Hour, Limit: 5, JSON: true}},
+		argv[jobs.Options]{line: "--limit 0", refused: "--limit"},
+		argv[jobs.Options]{line: "--since -1h", refused: "--since"})
+	testArgv(t, "login", login.New, func(o *login.Options) { o.F = nil },
+		argv[login.Options]{line: "--hub h --api-key-stdin --insecure-storage", want: login.Options{Hub: "h", KeyStdin: true, Insecure: true}},
+		argv[login.Options]{line: "ak_secret", refused: "unknown command"}) // a key on the command line is for all to see
+	testArgv(t, "logout", logout.New, func(o *logout.Options) { o.F = nil },
+		argv[logout.Options]{line: ""})
+	testArgv(t, "logs", logs.New, func(o *logs.Options) { o.F = nil },
+		argv[logs.Options]{line: "job_1 -f --timestamps", want: logs.Options{JobID: "job_1", Follow: true, Timestamps: true}},
+		argv[logs.Options]{line: "job_1 -n 5 --grep x --step s --service d --stream stderr --attempt 2 --json",
+			want: logs.Options{JobID: "job_1", Tail: 5, Grep: "x", Step: "s", Service: "d", Stream: "stderr", Attempt: 2, JSON: true}},
+		argv[logs.Options]{line: "job_1 -n 0", refused: "--tail"},
+		argv[logs.Options]{line: "job_1 -n 1001", refused: "--tail"},
+		argv[logs.Options]{line: "job_1 -f --grep x", refused: "follow"},
+		argv[logs.Options]{line: "job_1 -f --json", refused: "follow"})
+	testArgv(t, "pair", pair.New, func(o *pair.Options) { o.F = nil },
+		argv[pair.Options]{line: "--hub h --label l --labels a,b --workspace w --api-key-stdin --insecure-storage --json",
+			want: pair.Options{Hub: "h", Label: "l", Labels: []string{"a", "b"}, Workspace: "w", KeyStdin: true, Insecure: true, JSON: true}},
+		argv[pair.Options]{line: "--token-stdin", want: pair.Options{TokenStdin: true}},
+		argv[pair.Options]{line: "--token-stdin --api-key-stdin", refused: "token-stdin"},
+		argv[pair.Options]{line: "--token-stdin --workspace w", refused: "workspace"},
+		argv[pair.Options]{line: "--token-stdin --labels w", refused: "labels"})
+	testArgv(t, "retry", retry.New, func(o *retry.Options) { o.F = nil },
+		argv[retry.Options]{line: "job_1 -f --timestamps --idempotency-key k --json",
+			want: retry.Options{JobID: "job_1", Follow: true, Timestamps: true, Key: "k", JSON: true}})
+	testArgv(t, "run", run.New, func(o *run.Options) { o.F = nil },
+		argv[run.Options]{line: "", want: run.Options{Slots: 1, LogLevel: "info", LogFormat: "text"}},
+		argv[run.Options]{line: "--slots 4 --drain-timeout 1m --log-level debug --log-format json",
+			want: run.Options{Slots: 4, DrainTimeout: time.Minute, LogLevel: "debug", LogFormat: "json"}},
+		argv[run.Options]{line: "--once", want: run.Options{Slots: 1, Once: true, LogLevel: "info", LogFormat: "text"}},
+		argv[run.Options]{line: "--slots 257", refused: "--slots"},
+		argv[run.Options]{line: "--once --slots 2", refused: "--once"},
+		argv[run.Options]{line: "--drain-timeout -1s", refused: "--drain-timeout"})
+	testArgv(t, "runners", runners.New, func(o *runners.Options) { o.F = nil },
+		argv[runners.Options]{line: "--workspace w --include-revoked --json", want: runners.Options{Workspace: "w", Revoked: true, JSON: true}},
+		argv[runners.Options]{line: "revoke box --workspace w", want: runners.Options{Revoke: "box", Workspace: "w"}},
+		argv[runners.Options]{line: "revoke", refused: "arg"})
+	testArgv(t, "status", status.New, func(o *status.Options) { o.F = nil },
+		argv[status.Options]{line: "--json", want: status.Options{JSON: true}})
+	testArgv(t, "submit", submit.New, func(o *submit.Options) { o.F = nil },
+		argv[submit.Options]{line: "job.yaml --target t --workspace w --priority -5 --idempotency-key k -f --timestamps --json",
+			want: submit.Options{File: "job.yaml", Target: "t", Workspace: "w", Priority: -5, Key: "k", Follow: true, Timestamps: true, JSON: true}},
+		argv[submit.Options]{line: "- --check", want: submit.Options{File: "-", Check: true}},
+		argv[submit.Options]{line: "- --check --follow", refused: "check"},
+		argv[submit.Options]{line: "- --check --idempotency-key k", refused: "check"})
+	testArgv(t, "unpair", unpair.New, func(o *unpair.Options) { o.F = nil },
+		argv[unpair.Options]{line: "--local", want: unpair.Options{Local: true}})
+}

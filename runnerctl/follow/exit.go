@@ -1,0 +1,44 @@
+package follow
+
+import (
+	"github.com/runnerhub/runnerhub/mcp"
+	"github.com/runnerhub/runnerhub/runnerctl/cmdutil"
+	"github.com/runnerhub/runnerhub/runnerctl/iostreams"
+)
+
+// exit turns a job's end into the program's and says on standard error why it is no success.
+func exit(io *iostreams.IOStreams, r mcp.WaitJobResult) error {
+	if r.State == "succeeded" {
+		return nil
+	}
+	io.Note("job %s %s", r.JobID, r.State)
+	if r.ExitCode != nil {
+		io.Note(" with exit code %d", *r.ExitCode)
+	}
+	if r.Failure != nil {
+		io.Note(": %s (%s)", r.Failure.Message, r.Failure.Class)
+		if r.Failure.Hint != "" {
+			io.Note("\n  hint: %s", cmdutil.Commands(r.Failure.Hint))
+		}
+	}
+	io.Note("\n")
+	return &cmdutil.ExitError{Code: exitCode(r)}
+}
+
+// exitCode is the job's own exit code where it failed with one, else the code of the exit table.
+func exitCode(r mcp.WaitJobResult) int {
+	switch {
+	case r.State == "succeeded":
+		return mcp.ExitOK
+	case r.State == "canceled":
+		return mcp.ExitJobCanceled
+	case r.State == "timed_out":
+		return mcp.ExitJobTimedOut
+	case r.State == "rejected":
+		return mcp.ExitRejected
+	case r.ExitCode != nil && *r.ExitCode > 0 && *r.ExitCode < 256:
+		return *r.ExitCode
+	default:
+		return mcp.ExitFailure
+	}
+}
