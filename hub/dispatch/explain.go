@@ -126,8 +126,11 @@ func (p placement) why() string {
 		return fmt.Sprintf("%s that could run it %s no new jobs", count(p.codes[hub.ReasonDraining], "runner"), take(p.codes[hub.ReasonDraining]))
 	case p.codes[hub.ReasonUpdateRequired] > 0:
 		return fmt.Sprintf("%s that could run it must be updated first", count(p.codes[hub.ReasonUpdateRequired], "runner"))
+	case p.eligible == 1:
+		i := slices.IndexFunc(p.list, func(r RunnerReason) bool { return r.Eligible })
+		return sentence(p.list[i].Reasons)
 	default:
-		return fmt.Sprintf("no runner that could run it is online (%s known)", count(p.eligible, "runner"))
+		return fmt.Sprintf("none of the %d runners that could run it is online", p.eligible)
 	}
 }
 
