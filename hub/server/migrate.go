@@ -21,13 +21,7 @@ func newMigrate(environ func(string) (string, bool)) *cobra.Command {
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	m.AddCommand(
-		migration(environ, "up", "Apply what is missing; a hub's start does the same", func(ctx context.Context, c *cobra.Command, d migrations.Dialect, db *sql.DB) error {
-			if err := migrations.Up(ctx, d, db); err != nil {
-				return err
-			}
-			_, err := fmt.Fprintf(c.OutOrStdout(), "schema is at version %d\n", migrations.Latest(d))
-			return err
-		}),
+		newMigrateUp(environ),
 		migration(environ, "status", "List migrations and when they were applied", func(ctx context.Context, c *cobra.Command, d migrations.Dialect, db *sql.DB) error {
 			all, err := migrations.Status(ctx, d, db)
 			if err != nil {
@@ -46,6 +40,38 @@ func newMigrate(environ func(string) (string, bool)) *cobra.Command {
 		}),
 	)
 	return m
+}
+
+// newMigrateUp opens the store as a hub does, which migrates it; the embedded one only while no hub holds it.
+func newMigrateUp(environ func(string) (string, bool)) *cobra.Command {
+	s := Defaults()
+	c := &cobra.Command{
+		Use: "up", Short: "Apply what is missing; a hub's start does the same", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := configured(c, &s, environ); err != nil {
+				return err
+			}
+			log, err := newLogger(c.ErrOrStderr(), s)
+			if err != nil {
+				return usageError{err}
+			}
+			store, err := openStore(c.Context(), s, asOperator, log)
+			if err != nil {
+				return err
+			}
+			dialect := migrations.Postgres
+			if _, ok := sqlitePath(s.Database); ok {
+				dialect = migrations.SQLite
+			}
+			if err := store.Close(); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "schema is at version %d\n", migrations.Latest(dialect))
+			return err
+		},
+	}
+	s.storeFlags(c.Flags())
+	return c
 }
 
 func migration(environ func(string) (string, bool), use, short string, f func(context.Context, *cobra.Command, migrations.Dialect, *sql.DB) error) *cobra.Command {

@@ -58,11 +58,16 @@ func Run(ctx context.Context, s Settings, out io.Writer, log *slog.Logger) (err 
 	if err := bootstrap(ctx, ids, store, s.Data, out); err != nil {
 		return err
 	}
+	proxies, err := s.proxies()
+	if err != nil {
+		return usageError{err}
+	}
 	ops := api.Operations(api.Services{Jobs: jobs, Roster: roster, Accounts: ids})
 	srv := web.NewServer(web.New(web.Options{
 		Operations: ops, Auth: ids, MCP: mcpserver.New(ops, log), Logs: jobs, Log: log,
 		Ready: store.Ping, Drain: draining,
-		PublicURL: s.PublicURL, AllowedHosts: s.AllowHosts, AllowedOrigins: s.AllowOrigins, TLS: scheme == "https",
+		PublicURL: s.PublicURL, AllowedHosts: s.AllowHosts, AllowedOrigins: s.AllowOrigins,
+		TrustedProxies: proxies, TLS: scheme == "https",
 	}), log)
 
 	// The background's context outlives ctx: sweeps and wake-ups go on until the last request has been answered.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,6 +29,7 @@ type Settings struct {
 	InsecureHTTP bool
 	AllowHosts   []string // further Host headers that are answered
 	AllowOrigins []string // browser origins that may call, besides the hub's own
+	TrustProxies []string // CIDR prefixes of proxies whose X-Forwarded-For and -Proto are believed
 	LogFormat    string
 	LogLevel     string
 	Policy       hub.Policy
@@ -65,6 +67,8 @@ func (s *Settings) serveFlags(f *pflag.FlagSet) {
 	f.BoolVar(&s.InsecureHTTP, "insecure-http", s.InsecureHTTP, "serve plain HTTP on an address that others can reach")
 	f.StringSliceVar(&s.AllowHosts, "allow-host", s.AllowHosts, "further host name that requests may ask for; repeatable")
 	f.StringSliceVar(&s.AllowOrigins, "allow-origin", s.AllowOrigins, "further browser origin that may call; repeatable")
+
+	f.StringSliceVar(&s.TrustProxies, "trust-proxy", s.TrustProxies, "address or CIDR of a proxy whose X-Forwarded-For and X-Forwarded-Proto are believed; repeatable")
 
 	p := &s.Policy
 	f.DurationVar(&p.LeaseTTL, "lease-ttl", p.LeaseTTL, "a lease ends this long after its last heartbeat")
@@ -176,6 +180,9 @@ func (s *Settings) check() error {
 	if (s.TLSCert == "") != (s.TLSKey == "") {
 		return errors.New("--tls-cert and --tls-key go together")
 	}
+	if _, err := s.proxies(); err != nil {
+		return err
+	}
 	p := s.Policy
 	switch {
 	case p.Heartbeat <= 0 || p.LeaseTTL < 2*p.Heartbeat:
@@ -192,6 +199,23 @@ func (s *Settings) check() error {
 		return errors.New("--max-attempts, --max-queued and --max-running must be at least 1, and --max-log-bytes at least 1 MiB")
 	}
 	return nil
+}
+
+// proxies reads TrustProxies; a plain address is a prefix of its whole length.
+func (s *Settings) proxies() ([]netip.Prefix, error) {
+	out := make([]netip.Prefix, 0, len(s.TrustProxies))
+	for _, text := range s.TrustProxies {
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			addr, addrErr := netip.ParseAddr(text)
+			if addrErr != nil {
+				return nil, fmt.Errorf("--trust-proxy %q is neither an address nor a prefix such as 10.0.0.0/8", text)
+			}
+			p = netip.PrefixFrom(addr, addr.BitLen())
+		}
+		out = append(out, p)
+	}
+	return out, nil
 }
 
 func osEnviron(name string) (string, bool) { return os.LookupEnv(name) }

@@ -58,6 +58,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"TTL too short":    {[]string{"--lease-ttl", "20s"}, nil, "--heartbeat"},
 		"long backup poll": {[]string{"--backup-poll", "6s"}, nil, "--backup-poll"},
 		"timeouts crossed": {[]string{"--timeout", "48h"}, nil, "--max-timeout"},
+		"no proxy":         {[]string{"--trust-proxy", "lb.example"}, nil, "--trust-proxy"},
 		"no attempts":      {[]string{"--max-attempts", "0"}, nil, "--max-attempts"},
 	} {
 		t.Run(name, func(t *testing.T) {
