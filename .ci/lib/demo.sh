@@ -45,10 +45,10 @@ job=$(grep -oE 'job_[0-9a-f-]+' "$work/submit.out" | head -n 1)
 step "runnerctl explain $job"
 "$bin/runnerctl" explain "$job"
 
-# --once ends by itself; the containers go in the background until then.
+# --once ends by itself, when the last container and network are gone.
 wait "$runner_pid" || die "the runner ended with exit code $?"
 runner_pid=
-left=$(leftovers "$job")
-[ -z "$left" ] || die "the job has left something behind: $left"
+left=$(leftovers)
+[ -z "$left" ] || die "something is left behind: $left"
 
 printf '\ndemo: ok, job %s succeeded in %s ms\n' "$job" "$took"

@@ -28,4 +28,6 @@ for file in examples/*.yaml; do
 	fi
 done
 stop_runner || die "the runner ended with exit code $?"
+left=$(leftovers)
+[ -z "$left" ] || die "something is left behind: $left"
 exit "$failed"

@@ -15,6 +15,7 @@ bin=${RUNNERHUB_BIN:-bin}
 work=$(mktemp -d "${TMPDIR:-/tmp}/runnerhub-demo.XXXXXX")
 hub_pid=
 runner_pid=
+runner=
 
 export XDG_CONFIG_HOME=$work/config XDG_DATA_HOME=$work/share XDG_STATE_HOME=$work/state
 export XDG_CACHE_HOME=$work/cache XDG_RUNTIME_DIR=$work/run
@@ -40,6 +41,8 @@ take_down() {
 	trap - EXIT
 	[ -z "$runner_pid" ] || end_process "$runner_pid"
 	[ -z "$hub_pid" ] || end_process "$hub_pid"
+	# A runner that had to be killed could not clean up, and will not come back.
+	remove_leftovers
 	if [ "$status" -ne 0 ]; then
 		local log
 		for log in hub runner; do
@@ -74,7 +77,10 @@ pair_machine() {
 	# The key goes in by stdin, as it should in any script: arguments and the
 	# environment of other processes can be read by others. Storage in a file is
 	# what a temporary folder is for, even where the machine has a keyring.
-	"$bin/runnerctl" pair --hub "$hub_url" --api-key-stdin --label demo --insecure-storage <"$work/data/admin.key"
+	"$bin/runnerctl" pair --hub "$hub_url" --api-key-stdin --label demo --insecure-storage \
+		<"$work/data/admin.key" | tee "$work/pair.out"
+	runner=$(grep -oE 'rnr-[0-9a-f-]+' "$work/pair.out" | head -n 1)
+	[ -n "$runner" ] || die "pair has not said which runner it made"
 }
 
 start_runner() {
@@ -90,9 +96,19 @@ stop_runner() {
 	return "$status"
 }
 
-# leftovers prints the containers, networks and volumes of a job that still are.
+# leftovers prints the containers, networks and volumes of our runner's that
+# still are, each with its kind.
 leftovers() {
-	docker ps --all --quiet --filter "label=runnerhub.job=$1"
-	docker network ls --quiet --filter "label=runnerhub.job=$1"
-	docker volume ls --quiet --filter "label=runnerhub.job=$1"
+	local ours=(--quiet --filter "label=runnerhub.runner=$runner")
+	docker ps --all "${ours[@]}" | sed 's/^/container /'
+	docker network ls "${ours[@]}" | sed 's/^/network /'
+	docker volume ls "${ours[@]}" | sed 's/^/volume /'
+}
+
+remove_leftovers() {
+	[ -n "$runner" ] || return 0
+	local kind id
+	while read -r kind id; do
+		docker "$kind" rm --force "$id" >/dev/null 2>&1 || docker "$kind" rm "$id" >/dev/null 2>&1 || true
+	done < <(leftovers)
 }
