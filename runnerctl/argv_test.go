@@ -35,13 +35,13 @@ type argv[O any] struct {
 	refused string
 }
 
-func testArgv[O any](t *testing.T, name string, make newCommand[O], drop func(*O), rows ...argv[O]) {
+func testArgv[O any](t *testing.T, name string, create newCommand[O], drop func(*O), rows ...argv[O]) {
 	t.Helper()
 	for _, row := range rows {
 		t.Run(name+" "+row.line, func(t *testing.T) {
 			t.Parallel()
 			var got *O
-			c := make(&cmdutil.Factory{}, func(_ context.Context, o *O) error { got = o; return nil })
+			c := create(&cmdutil.Factory{}, func(_ context.Context, o *O) error { got = o; return nil })
 			c.SetArgs(strings.Fields(row.line))
 			c.SilenceErrors, c.SilenceUsage = true, true
 			err := c.ExecuteContext(t.Context())

@@ -36,7 +36,7 @@ func Run(ctx context.Context, s Settings, out io.Writer, log *slog.Logger) (err 
 	if err != nil {
 		return err
 	}
-	defer l.Close() //nolint:errcheck // http.Server has closed it by then, unless it never served
+	defer l.Close() // http.Server has closed it by then, unless it never served
 	store, err := openStore(ctx, s, asHub, log)
 	if err != nil {
 		return err

@@ -107,7 +107,7 @@ func fill(flags *pflag.FlagSet, environ func(string) (string, bool)) error {
 		if f.Changed || f.Name == "help" || f.Name == "config" {
 			return
 		}
-		value, from := "", ""
+		var value, from string
 		if v, ok := environ(name); ok {
 			value, from = v, "environment variable "+name
 		} else if v, ok := file.values[name]; ok {

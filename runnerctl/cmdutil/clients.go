@@ -87,7 +87,7 @@ func (f *Factory) With(hub, token string, do func(*mcpclient.Client) error) erro
 	if err != nil {
 		return err
 	}
-	defer c.Close() //nolint:errcheck // nothing is under way any more
+	defer c.Close() // nothing is under way any more
 	return do(c)
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"strings"
 
 	"golang.org/x/term"
@@ -36,8 +35,7 @@ func (s *IOStreams) ReadAll(ctx context.Context, limit int64) ([]byte, error) {
 	return await(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(s.In, limit)) })
 }
 
-func secretFromTerminal(ctx context.Context) (string, error) {
-	fd := int(os.Stdin.Fd())
+func secretFrom(ctx context.Context, fd int) (string, error) {
 	before, err := term.GetState(fd)
 	if err != nil {
 		return "", err

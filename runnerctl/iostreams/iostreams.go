@@ -27,13 +27,14 @@ type IOStreams struct {
 
 // System returns the process's own streams. NO_COLOR and TERM=dumb turn colour off.
 func System() *IOStreams {
+	in := int(os.Stdin.Fd())
 	return &IOStreams{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
-		InTTY:  term.IsTerminal(int(os.Stdin.Fd())),
+		InTTY:  term.IsTerminal(in),
 		OutTTY: term.IsTerminal(int(os.Stdout.Fd())),
 		ErrTTY: term.IsTerminal(int(os.Stderr.Fd())),
 		Color:  os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
-		Secret: secretFromTerminal,
+		Secret: func(ctx context.Context) (string, error) { return secretFrom(ctx, in) },
 	}
 }
 

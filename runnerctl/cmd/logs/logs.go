@@ -85,8 +85,8 @@ func logs(ctx context.Context, o *Options) error {
 	})
 }
 
-// read gives each line that the options ask for to print.
-func read(ctx context.Context, client *mcpclient.Client, o *Options, print func(mcp.LogLine) error) error {
+// read gives each line that the options ask for to show.
+func read(ctx context.Context, client *mcpclient.Client, o *Options, show func(mcp.LogLine) error) error {
 	args := mcp.ReadJobLogArgs{
 		JobID: o.JobID, Attempt: o.Attempt, Grep: o.Grep, Step: o.Step, Service: o.Service, Stream: o.Stream,
 		From: "start", Lines: pageLines,
@@ -100,7 +100,7 @@ func read(ctx context.Context, client *mcpclient.Client, o *Options, print func(
 			return err
 		}
 		for _, l := range page.Lines {
-			if err := print(l); err != nil {
+			if err := show(l); err != nil {
 				return err
 			}
 		}

@@ -90,7 +90,7 @@ func start(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	defer client.Close() //nolint:errcheck // nothing is under way any more
+	defer client.Close() // nothing is under way any more
 	executor, err := o.F.NewExecutor(ctx)
 	if err != nil {
 		return noEngine(err)

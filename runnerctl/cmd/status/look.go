@@ -23,7 +23,7 @@ func engine(ctx context.Context, o *Options) Engine {
 	if err != nil {
 		return Engine{Capabilities: []string{}, Error: problem(err)}
 	}
-	defer x.Close(ctx) //nolint:errcheck // it was only asked
+	defer x.Close(ctx) // it was only asked
 	info, err := x.Probe(ctx)
 	if err != nil {
 		return Engine{Capabilities: []string{}, Error: problem(err)}
