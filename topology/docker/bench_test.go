@@ -98,7 +98,6 @@ type bareClient struct {
 	client *client.Client
 	labels map[string]string
 	ready  string
-	number int
 }
 
 func newBareClient(b *testing.B, id topology.Identity) *bareClient {

@@ -32,7 +32,7 @@ func TestErrorsKeepTheirMeaning(t *testing.T) {
 		{"something else", nil, topology.KindOther},
 	}
 	for _, tt := range tests {
-		err := error(errors.New("Error response from daemon: " + tt.words))
+		var err error = errors.New("Error response from daemon: " + tt.words)
 		if tt.class != nil {
 			err = errors.Join(err, tt.class)
 		}

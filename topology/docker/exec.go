@@ -57,7 +57,7 @@ func (e *Engine) execEnd(ctx context.Context, id string, copied <-chan error, ab
 			waiting = false
 		case <-ctx.Done():
 			abandon()
-			<-copied
+			_ = <-copied // it broke off, as it was told to
 			return container.ExecInspect{}, context.Cause(ctx)
 		case <-ask.C:
 			if state, inspectErr := e.client.ContainerExecInspect(ctx, id); inspectErr == nil && !state.Running {

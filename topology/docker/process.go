@@ -64,7 +64,7 @@ func (e *Engine) Start(ctx context.Context, name string, out topology.Output) (t
 		_, failed := fail("start", err)
 		select { // the client leaks the goroutine of a wait that nobody hears out
 		case <-exits:
-		case <-errs:
+		case _ = <-errs:
 		}
 		return nil, failed
 	}
