@@ -115,8 +115,15 @@ func submitJobResult(s Services) Operation {
 			"result.failure.container": upTo(256),
 			"result.steps":             items(1000, 0), "result.steps[].name": upTo(256), "result.steps[].signal": upTo(32),
 			"result.steps[].status": oneOf("succeeded", "failed", "canceled", "timed_out", "skipped"),
+			"result.exit_code":      between(-1<<31, 1<<32-1), "result.log_bytes": atLeast(0), // Windows has 32-bit exit codes
+			"result.usage.cpu_ms": atLeast(0), "result.usage.memory_peak_bytes": atLeast(0), "result.usage.wall_ms": atLeast(0),
+			"result.leaks.containers": atLeast(0), "result.leaks.networks": atLeast(0), "result.leaks.volumes": atLeast(0),
 		}),
 	}, func(ctx context.Context, p hub.Principal, in mcp.SubmitJobResultArgs) (mcp.SettleResult, error) {
+		if code := in.Result.ExitCode; in.Result.Status == "succeeded" && code != nil && *code != 0 {
+			return mcp.SettleResult{}, hub.Errorf(hub.InvalidArgument, "a job that exited with code %d did not succeed", *code).
+				WithHint("report it as failed, with a failure of class script")
+		}
 		result, err := json.Marshal(in.Result)
 		if err != nil {
 			return mcp.SettleResult{}, err

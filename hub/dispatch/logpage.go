@@ -17,7 +17,6 @@ const (
 	maxLines    = 1000
 	lineCost    = 64
 	longLine    = 4 << 10
-	maxGrep     = 1 << 10
 	tailDefault = 100
 )
 
@@ -37,15 +36,9 @@ func newFilter(r ReadLogRequest) (lineFilter, error) {
 	if r.Grep == "" {
 		return f, nil
 	}
-	if len(r.Grep) > maxGrep {
-		return f, hub.Errorf(hub.InvalidArgument, "the pattern has %d bytes and may have %d", len(r.Grep), maxGrep)
-	}
 	var err error
-	if f.grep, err = regexp.Compile(r.Grep); err != nil {
-		return f, hub.Errorf(hub.InvalidArgument, "the pattern is no regular expression: %v", err).
-			WithHint("RE2 syntax: no look-around and no back-references; escape special characters with a backslash")
-	}
-	return f, nil
+	f.grep, err = compileGrep(r.Grep)
+	return f, err
 }
 
 func (f lineFilter) active() bool { return f != lineFilter{} }
@@ -77,7 +70,11 @@ type lineBag struct {
 	text   int // bytes
 	long   int // lines are cut at this many bytes
 
+	until func() bool // whether the search has gone on for long enough
+
 	lines    []LogLine
+	looked   int   // lines that were looked at
+	late     bool  // the search ended over its time
 	filtered int   // lines that the filter left out
 	cut      int   // lines that were cut
 	dropped  int64 // bytes of gaps
@@ -92,6 +89,13 @@ func (b *lineBag) add(it item) bool {
 		}
 		return true
 	}
+	// A slow pattern must not keep the hub busy: the caller goes on with the cursor. One line at least is
+	// looked at, so that it gets on.
+	if b.until != nil && b.looked > 0 && b.until() {
+		b.late = true
+		return false
+	}
+	b.looked++
 	if !b.filter.keeps(it.Record) {
 		b.filtered++
 		return true

@@ -41,6 +41,9 @@ func (s *Service) ReadLog(ctx context.Context, p hub.Principal, r ReadLogRequest
 		return LogPage{}, err
 	}
 	bag := &lineBag{filter: filter, room: r.Lines, text: maxText, long: longLine}
+	if filter.grep != nil {
+		bag.until = searchTime(ctx)
+	}
 	if r.Lines == 1 { // one line alone may be as long as an answer
 		bag.long = maxText - lineCost
 	}
@@ -102,7 +105,7 @@ func (s *Service) readPage(ctx context.Context, a hub.Attempt, cur cursor, tail 
 	if from > 0 {
 		out.PrevCursor = cursor{back: true, attempt: a.Number, offset: from}.String()
 	}
-	out.Note = note(a, bag, from, to, whole, f.scanned >= s.logScan)
+	out.Note = note(a, bag, from, to, whole, f.scanned >= s.logScan || bag.late)
 	return out, nil
 }
 
@@ -130,7 +133,7 @@ func note(a hub.Attempt, b *lineBag, from, to int64, whole, scanned bool) string
 		add("Left out by the filter (%s): %d lines; read without it to see them.", b.filter, b.filtered)
 	}
 	if scanned {
-		add("One call searches so many bytes and no more; go on with the cursor.")
+		add("One call searches so many bytes, for so long, and no more; go on with the cursor.")
 	}
 	if b.dropped > 0 {
 		add("%d bytes were dropped from the log's middle when it went over its limit and cannot be read.", b.dropped)

@@ -33,6 +33,10 @@ func bootstrap(ctx context.Context, ids *identity.Service, store hub.Store, data
 			return publish(draft, path, out)
 		}
 	}
+	// A store that has its admin is served also when nothing more can be written to the disk.
+	if _, err := store.UserByLogin(ctx, identity.FirstLogin); err == nil {
+		return nil
+	}
 	key := pairing.New(pairing.APIKey)
 	draft, err := writeSecret(path+".new-*", key)
 	if err != nil {

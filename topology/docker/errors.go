@@ -50,7 +50,8 @@ func classify(err error) (topology.ErrorKind, string) {
 	case has("permission denied") && has("starting container process", "unable to start container process"):
 		return topology.KindCommand, "The program in the image is not executable for the user that the container runs as."
 	case has("non-overlapping ipv4 address pool", "address pools have been fully subnetted"):
-		return topology.KindOther, "The engine has no address left for a network: remove unused ones (`docker network prune`) or widen default-address-pools."
+		// The machine's fault and not the job's: no other job that needs a network would fare better on it.
+		return topology.KindUnavailable, "The engine has no address left for a network: remove unused ones (`docker network prune`) or widen default-address-pools."
 	case has("is not running", "container not running"):
 		return topology.KindNotRunning, ""
 	case errdefs.IsNotFound(err):

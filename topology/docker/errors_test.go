@@ -28,11 +28,11 @@ func TestErrorsKeepTheirMeaning(t *testing.T) {
 		{`OCI runtime create failed: container_linux.go:380: starting container process caused: exec: "/x": permission denied: unknown`, errdefs.ErrInvalidArgument, topology.KindCommand},
 		{`failed to create shim task: OCI runtime create failed: unable to start container process: exec: "/no": stat /no: no such file or directory: unknown`, nil, topology.KindCommand},
 		{"no matching manifest for linux/arm64/v8 in the manifest list entries", errdefs.ErrNotFound, topology.KindPlatform},
-		{"could not find an available, non-overlapping IPv4 address pool among the defaults", nil, topology.KindOther},
+		{"could not find an available, non-overlapping IPv4 address pool among the defaults", nil, topology.KindUnavailable},
 		{"something else", nil, topology.KindOther},
 	}
 	for _, tt := range tests {
-		var err error = errors.New("Error response from daemon: " + tt.words)
+		err := errors.New("Error response from daemon: " + tt.words)
 		if tt.class != nil {
 			err = errors.Join(err, tt.class)
 		}
