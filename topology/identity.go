@@ -27,7 +27,7 @@ func (id Identity) Labels(role string) map[string]string {
 
 // Filter selects the resources of the attempt.
 func (id Identity) Filter() Filter {
-	return Filter{Hub: id.Hub, Runner: id.Runner, Job: id.Job, Attempt: id.Attempt, Epoch: id.Epoch}
+	return Filter(id)
 }
 
 // PoolLabels returns what a ready network of a runner is labelled with.

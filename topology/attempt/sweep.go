@@ -13,18 +13,39 @@ func (e *Executor) Sweep(ctx context.Context, hub, runner string, live []topolog
 	if err := e.reaper.wait(ctx); err != nil {
 		return topology.Leaks{}, err
 	}
+	// An engine may say that something is gone while another removal of it, by a process that was killed, is still
+	// under way and then fails. So it is looked at again until nothing is left.
+	var found topology.Leaks
+	var failed error
+	for round := range sweepRounds {
+		left, err := e.leftovers(ctx, hub, runner, live)
+		if err != nil {
+			return found, err
+		}
+		if round == 0 {
+			found = left.Count()
+		}
+		plan := topology.PlanRemoval(left, "no live attempt owns it")
+		if len(plan) == 0 {
+			failed = nil
+			break
+		}
+		e.opts.Logger.Info("removing leftovers", "plan", plan.String())
+		failed = execute(ctx, e.engine, plan)
+	}
+	e.pool.warm(hub, runner)
+	return found, failed
+}
+
+// sweepRounds is how often a sweep looks and removes before it leaves the rest to the next one.
+const sweepRounds = 3
+
+// leftovers observes what a runner owns by its labels and no live attempt does.
+func (e *Executor) leftovers(ctx context.Context, hub, runner string, live []topology.Identity) (topology.Snapshot, error) {
 	seen, err := e.engine.Observe(ctx, topology.Filter{Hub: hub, Runner: runner})
 	if err != nil {
-		return topology.Leaks{}, err
+		return topology.Snapshot{}, err
 	}
 	// Asked after the look: what appeared in between belongs to an attempt or to the pool.
-	live = append(e.activeAttempts(), live...)
-	left := topology.Leftovers(seen, hub, runner, live, e.pool.names())
-	plan := topology.PlanRemoval(left, "no live attempt owns it")
-	if len(plan) > 0 {
-		e.opts.Logger.Info("removing leftovers", "plan", plan.String())
-	}
-	err = execute(ctx, e.engine, plan)
-	e.pool.warm(hub, runner)
-	return left.Count(), err
+	return topology.Leftovers(seen, hub, runner, append(e.activeAttempts(), live...), e.pool.names()), nil
 }
