@@ -206,6 +206,15 @@ func TestImageWithoutAShell(t *testing.T) {
 	})
 }
 
+func TestExecThatCameTooLate(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.fake.AddProgram(`trap '' HUP INT TERM; read -r _`, func(*topologytest.FakeProcess) int { return 127 })
+		b.fake.FailNext("Exec", &topology.EngineError{Kind: topology.KindOther, Op: "exec", Err: errors.New("unable to upgrade, received 500")})
+		r := b.run(b.Context(), &topology.Spec{Steps: []topology.Step{{Name: "a", Run: "ok"}}})
+		b.want(r, "failed spec_invalid")
+	})
+}
+
 func TestServices(t *testing.T) {
 	svc := func(script string, change func(*topology.Service)) topology.Service {
 		s := topology.Service{Image: topologytest.FakeImage, Command: command(script)}

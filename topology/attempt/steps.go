@@ -75,7 +75,7 @@ func (x *execution) runStep(i int, step topology.Step) (topology.StepResult, out
 		out = x.ended(exit, err)
 	case topology.KindOf(err) == topology.KindNotRunning, topology.KindOf(err) == topology.KindNotFound:
 		out = x.lostJob()
-	case err == nil && exit.Code == 126 && strings.Contains(strings.Join(x.log.tail.lines(1), ""), stoppedState):
+	case x.overtaken(exit, err):
 		out = x.lostJob()
 	default:
 		out = x.exited("the step "+step.Name, exit, err)
@@ -121,6 +121,27 @@ func (x *execution) execStep(step topology.Step) (topology.Exit, error) {
 		<-done
 	}
 	return code, stopErr
+}
+
+// overtaken says whether a step ended as it did because its container had ended, or
+// was just ending. An engine answers an exec that came too late with whatever it
+// stumbled over, and one that came just in time is killed.
+func (x *execution) overtaken(exit topology.Exit, err error) bool {
+	var moment time.Duration
+	switch {
+	case topology.KindOf(err) == topology.KindOther:
+		moment = 5 * time.Second
+	case err == nil && exit.Code == 126:
+		return strings.Contains(strings.Join(x.log.tail.lines(1), ""), stoppedState)
+	case err == nil && exit.Code == 137 && !exit.OOM:
+		moment = time.Second
+	default:
+		return false
+	}
+	ctx, cancel := context.WithTimeout(x.live, moment)
+	defer cancel()
+	_, waitErr := x.job.Wait(ctx)
+	return waitErr == nil
 }
 
 // lostJob is the outcome of a job container that ended under its steps: the image

@@ -32,8 +32,9 @@ func (e *Engine) Exec(ctx context.Context, name string, spec topology.ExecSpec, 
 	}
 	defer stream.Close()
 	copied := make(chan error, 1)
-	go func() { copied <- demultiplex(stream.Reader, out) }()
-	state, err := e.execEnd(ctx, created.ID, copied, stream.Close)
+	var seen activity
+	go func() { copied <- demultiplex(stream.Reader, seen.watch(out)) }()
+	state, err := e.execEnd(ctx, created.ID, copied, &seen, stream.Close)
 	if err != nil {
 		return topology.Exit{}, wrap(op, contextual(ctx, err))
 	}
@@ -45,7 +46,7 @@ func (e *Engine) Exec(ctx context.Context, name string, spec topology.ExecSpec, 
 }
 
 // execEnd waits until all output is copied and the exit code known.
-func (e *Engine) execEnd(ctx context.Context, id string, copied <-chan error, abandon func()) (container.ExecInspect, error) {
+func (e *Engine) execEnd(ctx context.Context, id string, copied <-chan error, seen *activity, abandon func()) (container.ExecInspect, error) {
 	const askEvery = 5 * time.Second
 	ask := time.NewTicker(askEvery)
 	defer ask.Stop()
@@ -60,6 +61,9 @@ func (e *Engine) execEnd(ctx context.Context, id string, copied <-chan error, ab
 			_ = <-copied // it broke off, as it was told to
 			return container.ExecInspect{}, context.Cause(ctx)
 		case <-ask.C:
+			if !seen.idle() {
+				continue
+			}
 			if state, inspectErr := e.client.ContainerExecInspect(ctx, id); inspectErr == nil && !state.Running {
 				if ended++; ended > 1 {
 					abandon()

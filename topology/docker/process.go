@@ -15,8 +15,9 @@ import (
 	"github.com/runnerhub/runnerhub/topology"
 )
 
-// drainTimeout is how long after a process's end its last output may take to
-// arrive. Engines themselves give up on it after 2 s; more is for slow links.
+// drainTimeout is how long after a process's end the stream of its output may be
+// silent and yet open. Engines themselves give up on it after 2 s; more is for slow
+// links.
 const drainTimeout = 10 * time.Second
 
 // process is a started container's main process.
@@ -78,7 +79,8 @@ func (p *process) run(ctx context.Context, stream types.HijackedResponse, exits 
 	defer close(p.done)
 	copied := make(chan error, 1)
 	var copying sync.WaitGroup
-	copying.Go(func() { copied <- demultiplex(stream.Reader, out) })
+	var seen activity
+	copying.Go(func() { copied <- demultiplex(stream.Reader, seen.watch(out)) })
 	defer copying.Wait()
 	defer stream.Close()
 	op := "wait for container " + p.name
@@ -93,17 +95,33 @@ func (p *process) run(ctx context.Context, stream types.HijackedResponse, exits 
 			return
 		}
 	}
-	select {
-	case err := <-copied:
-		// The exit is known, so a broken stream costs output at most, and says so in no other way.
-		if err != nil && !errors.Is(err, net.ErrClosed) {
-			p.err = wrap("read the output of container "+p.name, err)
-		}
-	case <-time.After(drainTimeout):
-	case <-ctx.Done():
+	if err := drain(ctx, copied, &seen); err != nil {
+		p.err = wrap("read the output of container "+p.name, err)
 	}
 	if p.exit.Code != 0 {
 		p.exit.OOM = p.engine.oomKilled(ctx, p.name, p.exit.Code)
+	}
+}
+
+// drain waits for the end of the output of a process that has ended.
+func drain(ctx context.Context, copied <-chan error, seen *activity) error {
+	silence := time.NewTicker(drainTimeout)
+	defer silence.Stop()
+	seen.idle()
+	for {
+		select {
+		case err := <-copied:
+			if errors.Is(err, net.ErrClosed) {
+				err = nil
+			}
+			return err
+		case <-silence.C:
+			if seen.idle() {
+				return nil
+			}
+		case <-ctx.Done():
+			return nil
+		}
 	}
 }
 
