@@ -58,7 +58,7 @@ func (e *Engine) execEnd(ctx context.Context, id string, copied <-chan error, se
 			waiting = false
 		case <-ctx.Done():
 			abandon()
-			_ = <-copied // it broke off, as it was told to
+			<-copied //nolint:errcheck // it broke off, as it was told to
 			return container.ExecInspect{}, context.Cause(ctx)
 		case <-ask.C:
 			if !seen.idle() {

@@ -65,7 +65,7 @@ func (e *Engine) Start(ctx context.Context, name string, out topology.Output) (t
 		_, failed := fail("start", err)
 		select { // the client leaks the goroutine of a wait that nobody hears out
 		case <-exits:
-		case _ = <-errs:
+		case <-errs: //nolint:errcheck // why the start failed is known
 		}
 		return nil, failed
 	}
