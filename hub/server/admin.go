@@ -2,7 +2,10 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,6 +38,9 @@ func withAccounts(c *cobra.Command, s *Settings, environ func(string) (string, b
 	if err != nil {
 		return usageError{err}
 	}
+	if err := existing(*s); err != nil {
+		return err
+	}
 	store, err := openStore(c.Context(), *s, asOperator, log)
 	if err != nil {
 		return err
@@ -44,6 +50,20 @@ func withAccounts(c *cobra.Command, s *Settings, environ func(string) (string, b
 		err = closeErr
 	}
 	return err
+}
+
+// existing refuses to make a store: an operator's command on a mistyped --data would seem to work, and a store with users but
+// without its first admin would never get one.
+func existing(s Settings) error {
+	path, embedded := sqlitePath(s.Database)
+	if !embedded {
+		return nil
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return hub.Errorf(hub.NotFound, "there is no store at %s", path).
+			WithHint("give the --data or --database that `runnerhub serve` has; its first start makes the store")
+	}
+	return nil
 }
 
 func newCreateUser(environ func(string) (string, bool)) *cobra.Command {

@@ -46,7 +46,7 @@ func Report(io *iostreams.IOStreams, err error) int {
 		io.Note("error: %s\n", e.Message)
 		for _, k := range slices.Sorted(maps.Keys(e.Details)) {
 			if k != "problems" { // which submit shows at their lines
-				io.Note("  %s: %v\n", k, e.Details[k])
+				noteDetail(io, k, e.Details[k])
 			}
 		}
 		if e.Hint != "" {
@@ -67,4 +67,20 @@ func Message(err error) string {
 		return e.Message
 	}
 	return err.Error()
+}
+
+// noteDetail shows one detail of an error: a list of wrong fields as a line each, all else as it comes.
+func noteDetail(io *iostreams.IOStreams, key string, value any) {
+	list, ok := value.([]any)
+	if !ok {
+		io.Note("  %s: %v\n", key, value)
+		return
+	}
+	for _, x := range list {
+		if f, ok := x.(map[string]any); ok && f["field"] != nil {
+			io.Note("  %v: %v\n", f["field"], f["message"])
+		} else {
+			io.Note("  %s: %v\n", key, x)
+		}
+	}
 }

@@ -34,10 +34,12 @@ func (e *Engine) Exec(ctx context.Context, name string, spec topology.ExecSpec, 
 	copied := make(chan error, 1)
 	var seen activity
 	go func() { copied <- demultiplex(stream.Reader, seen.watch(out)) }()
-	state, err := e.execEnd(ctx, created.ID, copied, &seen, stream.Close)
+	var ended time.Time // of the output
+	state, err := e.execEnd(ctx, created.ID, copied, &seen, func() { ended = time.Now() }, stream.Close)
 	if err != nil {
 		return topology.Exit{}, wrap(op, contextual(ctx, err))
 	}
+	noteEarlyEnd(out, ended)
 	exit := topology.Exit{Code: state.ExitCode}
 	if exit.Code != 0 && spec.OOMShell != "" {
 		exit.OOM = e.oomSince(ctx, name, spec.OOMShell)
@@ -46,7 +48,7 @@ func (e *Engine) Exec(ctx context.Context, name string, spec topology.ExecSpec, 
 }
 
 // execEnd waits until all output is copied and the exit code known.
-func (e *Engine) execEnd(ctx context.Context, id string, copied <-chan error, seen *activity, abandon func()) (container.ExecInspect, error) {
+func (e *Engine) execEnd(ctx context.Context, id string, copied <-chan error, seen *activity, outputEnded, abandon func()) (container.ExecInspect, error) {
 	const askEvery = 5 * time.Second
 	ask := time.NewTicker(askEvery)
 	defer ask.Stop()
@@ -55,6 +57,7 @@ func (e *Engine) execEnd(ctx context.Context, id string, copied <-chan error, se
 	for waiting := true; waiting; {
 		select {
 		case err = <-copied:
+			outputEnded()
 			waiting = false
 		case <-ctx.Done():
 			abandon()

@@ -84,20 +84,31 @@ func (p *process) run(ctx context.Context, stream types.HijackedResponse, exits 
 	defer copying.Wait()
 	defer stream.Close()
 	op := "wait for container " + p.name
-	select {
-	case err := <-errs:
-		p.err = wrap(op, err)
-		return
-	case response := <-exits:
-		p.exit.Code = int(response.StatusCode)
-		if response.Error != nil && response.Error.Message != "" {
-			p.err = wrap(op, errors.New(response.Error.Message))
+	var ended time.Time // of the output, when it ends before the process does
+	var broken error
+	for waiting := true; waiting; {
+		select {
+		case err := <-errs:
+			p.err = wrap(op, err)
 			return
+		case broken = <-copied:
+			copied, ended = nil, time.Now()
+		case response := <-exits:
+			p.exit.Code = int(response.StatusCode)
+			if response.Error != nil && response.Error.Message != "" {
+				p.err = wrap(op, errors.New(response.Error.Message))
+				return
+			}
+			waiting = false
 		}
 	}
-	if err := drain(ctx, copied, &seen); err != nil {
-		p.err = wrap("read the output of container "+p.name, err)
+	if copied != nil {
+		broken = drain(ctx, copied, &seen)
 	}
+	if broken != nil && !errors.Is(broken, net.ErrClosed) {
+		p.err = wrap("read the output of container "+p.name, broken)
+	}
+	noteEarlyEnd(out, ended)
 	if p.exit.Code != 0 {
 		p.exit.OOM = p.engine.oomKilled(ctx, p.name, p.exit.Code)
 	}
@@ -111,9 +122,6 @@ func drain(ctx context.Context, copied <-chan error, seen *activity) error {
 	for {
 		select {
 		case err := <-copied:
-			if errors.Is(err, net.ErrClosed) {
-				err = nil
-			}
 			return err
 		case <-silence.C:
 			if seen.idle() {

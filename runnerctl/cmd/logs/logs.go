@@ -104,7 +104,9 @@ func read(ctx context.Context, client *mcpclient.Client, o *Options, show func(m
 				return err
 			}
 		}
-		if page.NextCursor == "" || o.Tail > 0 {
+		// A job that still runs always has a next cursor: what is there so far was shown when it does not move any more.
+		caughtUp := page.NextCursor == "" || (page.NextCursor == args.From && len(page.Lines) == 0)
+		if caughtUp || o.Tail > 0 {
 			if page.Note != "" && o.F.IO.ErrTTY {
 				o.F.IO.Note("# %s\n", cmdutil.Commands(page.Note))
 			}

@@ -67,8 +67,12 @@ func (h home) keep(ctx context.Context, o *Options, done mcp.RedeemPairingResult
 	if o.JSON {
 		return cmdutil.PrintJSON(o.F.IO, r)
 	}
-	return o.F.IO.Say("Paired as %s (%s) for %s. The token is in %s.\nStart taking jobs with: runnerctl run\n",
-		r.Label, r.ID, whose(o, r), o.F.Storage(h.profile.Storage).Where())
+	start := "runnerctl run"
+	if h.name != profile.DefaultName {
+		start += " --profile " + h.name
+	}
+	return o.F.IO.Say("Paired as %s (%s) for %s. The token is in %s.\nStart taking jobs with: %s\n",
+		r.Label, r.ID, whose(o, r), o.F.Storage(h.profile.Storage).Where(), start)
 }
 
 // whose says who can send jobs to the runner. Only the owner is always told; its slug may be known from the flag.

@@ -1,5 +1,3 @@
-//go:build linux
-
 // Package keyringtest starts a real Secret Service for tests: a private D-Bus
 // session with gnome-keyring in it, apart from the person's own.
 package keyringtest
