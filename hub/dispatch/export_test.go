@@ -29,5 +29,8 @@ func (s *Service) Watching(jobID string) int {
 	return len(s.watch.job[jobID])
 }
 
+// SetMaxWait changes how long a call is held at most.
+func (s *Service) SetMaxWait(d time.Duration) { s.maxWait = d }
+
 // SetLogWait changes how long log bytes that were announced are waited for.
 func (s *Service) SetLogWait(d time.Duration) { s.logWait = d }

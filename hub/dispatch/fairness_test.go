@@ -21,7 +21,7 @@ func (w *world) call(m *machine) call {
 	w.Helper()
 	k := hub.NewQueueKey(m.p.Runner.Owner, "")
 	n := m.s.Waiting(k)
-	c := call{m, beside(func() (dispatch.LeaseResult, error) { return m.lease(time.Minute) })}
+	c := call{m, beside(func() (dispatch.LeaseResult, error) { return m.lease(time.Hour) })}
 	w.held(m.s, k, n+1)
 	return c
 }
@@ -204,7 +204,7 @@ func TestARunnerHoldsSoManyCallsAndNoMore(t *testing.T) {
 		m.ctx = ctx
 		var calls []<-chan answer[dispatch.LeaseResult]
 		for range dispatch.MaxHeld {
-			calls = append(calls, beside(func() (dispatch.LeaseResult, error) { return m.lease(time.Minute) }))
+			calls = append(calls, beside(func() (dispatch.LeaseResult, error) { return m.lease(time.Hour) }))
 		}
 		w.held(w.s, hub.NewQueueKey(self(w.ann), ""), dispatch.MaxHeld)
 		_, err := m.lease(0)

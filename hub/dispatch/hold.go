@@ -23,7 +23,7 @@ var errWaited = errors.New("the wait is over")
 func (s *Service) hold(ctx context.Context, wait time.Duration) *hold {
 	return &hold{
 		ctx: ctx, draining: s.draining,
-		end: time.NewTimer(max(0, min(wait, MaxWait))), poll: time.NewTicker(s.policy.BackupPoll),
+		end: time.NewTimer(max(0, min(wait, s.maxWait))), poll: time.NewTicker(s.policy.BackupPoll),
 		every: s.policy.BackupPoll,
 	}
 }

@@ -150,7 +150,7 @@ func (s *Service) leaseOrWait(ctx context.Context, p hub.Principal, r LeaseReque
 			s.arrived(a)
 		}
 	}()
-	end := time.NewTimer(max(0, min(r.Wait, MaxWait)))
+	end := time.NewTimer(max(0, min(r.Wait, s.maxWait)))
 	defer end.Stop()
 	for first := true; ; first = false {
 		s.waiters.look(w)

@@ -91,9 +91,9 @@ func TestARepeatedRequestSupersedesTheHeldOne(t *testing.T) {
 		m := w.machine(self(w.ann))
 		id := newRequest()
 		pool := hub.NewQueueKey(self(w.ann), "")
-		old := beside(func() (dispatch.LeaseResult, error) { return m.leaseAs(id, time.Minute) })
+		old := beside(func() (dispatch.LeaseResult, error) { return m.leaseAs(id, time.Hour) })
 		w.held(w.s, pool, 1)
-		again := beside(func() (dispatch.LeaseResult, error) { return m.leaseAs(id, time.Minute) })
+		again := beside(func() (dispatch.LeaseResult, error) { return m.leaseAs(id, time.Hour) })
 		_, err := get(w, old)
 		w.wantCode(err, hub.Conflict)
 		job := w.submit()
@@ -107,7 +107,7 @@ func TestAHeldLeaseIsWoken(t *testing.T) {
 	onStores(t, func(t backend) {
 		w := newWorld(t)
 		m := w.machine(self(w.ann))
-		held := beside(func() (dispatch.LeaseResult, error) { return m.lease(time.Minute) })
+		held := beside(func() (dispatch.LeaseResult, error) { return m.lease(time.Hour) })
 		w.held(w.s, hub.NewQueueKey(self(w.ann), ""), 1)
 		job := w.submit()
 		if r, err := get(w, held); err != nil || r.Lease == nil || r.Lease.JobID != job.ID {
@@ -125,7 +125,7 @@ func TestAHeldLeaseEndsWithItsWait(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(w.ctx)
 		m.ctx = ctx
-		held := beside(func() (dispatch.LeaseResult, error) { return m.lease(time.Minute) })
+		held := beside(func() (dispatch.LeaseResult, error) { return m.lease(time.Hour) })
 		w.held(w.s, hub.NewQueueKey(self(w.ann), ""), 1)
 		cancel()
 		if _, err := get(w, held); !errors.Is(err, context.Canceled) {
@@ -136,15 +136,15 @@ func TestAHeldLeaseEndsWithItsWait(t *testing.T) {
 
 func TestADrainAnswersHeldCallsAtOnce(t *testing.T) {
 	onStores(t, func(t backend) {
-		w := newWorld(t)
+		w := newWorld(t, longLeases())
 		m, busy := w.machine(self(w.ann)), w.machine(self(w.ann))
 		job := w.submit()
 		l := busy.take()
 		busy.begin(l)
-		lease := beside(func() (dispatch.LeaseResult, error) { return m.lease(time.Minute) })
-		beat := beside(func() (dispatch.HeartbeatResult, error) { return busy.beat(l, time.Minute) })
+		lease := beside(func() (dispatch.LeaseResult, error) { return m.lease(time.Hour) })
+		beat := beside(func() (dispatch.HeartbeatResult, error) { return busy.beat(l, time.Hour) })
 		wait := beside(func() (dispatch.WaitResult, error) {
-			return w.s.Wait(w.ctx, w.ann, dispatch.WaitRequest{JobID: job.ID, Wait: time.Minute, UntilEnd: true})
+			return w.s.Wait(w.ctx, w.ann, dispatch.WaitRequest{JobID: job.ID, Wait: time.Hour, UntilEnd: true})
 		})
 		w.held(w.s, hub.NewQueueKey(self(w.ann), ""), 1)
 		w.until("both are held", func() bool { return w.s.Watching(job.ID) == 2 })
@@ -205,7 +205,7 @@ func TestAnUnpairedRunnerIsTold(t *testing.T) {
 		m.begin(l)
 		mine := w.submit(target(m.p.Runner.ID))
 		m.take()
-		idle := beside(func() (dispatch.LeaseResult, error) { return m.lease(time.Minute) })
+		idle := beside(func() (dispatch.LeaseResult, error) { return m.lease(time.Hour) })
 		w.held(w.s, hub.NewQueueKey(self(w.ann), ""), 1)
 		r, err := w.store.RevokeRunner(w.ctx, m.p.Runner.ID, w.clock.now(), storetest.NewEvent(hub.ActRunnerRevoked))
 		w.must(err)
@@ -252,10 +252,10 @@ func TestANamedJobThatDoesNotFitWakesItsRunnerToRejectIt(t *testing.T) {
 	onStores(t, func(t backend) {
 		w := newWorld(t)
 		m := w.machine(self(w.ann))
-		held := beside(func() (dispatch.LeaseResult, error) { return m.lease(time.Minute) })
+		held := beside(func() (dispatch.LeaseResult, error) { return m.lease(time.Hour) })
 		w.held(w.s, hub.NewQueueKey(self(w.ann), m.p.Runner.ID), 1)
 		r, err := w.s.Submit(w.ctx, w.ann, request(target(m.p.Runner.ID), specText("image: busybox\nrequires: [gpu]\n"),
-			func(r *dispatch.SubmitRequest) { r.Wait = time.Minute }))
+			func(r *dispatch.SubmitRequest) { r.Wait = time.Hour }))
 		w.must(err)
 		if r.Job.Job.State != hub.JobRejected {
 			t.Errorf("the job is %s", r.Job.Job.State)

@@ -46,6 +46,7 @@ type Service struct {
 	clock   *clock
 	logWait time.Duration
 	logScan int64
+	maxWait time.Duration
 
 	waiters  *waiters
 	watch    *watchers
@@ -75,7 +76,7 @@ func New(c Config) *Service {
 	}
 	s := &Service{
 		store: c.Store, bucket: c.Bucket, policy: c.Policy, log: c.Logger,
-		clock: newClock(c.Clock), logWait: c.LogWait, logScan: c.LogScan,
+		clock: newClock(c.Clock), logWait: c.LogWait, logScan: c.LogScan, maxWait: MaxWait,
 		waiters: newWaiters(), watch: newWatchers(), presence: newPresence(c.Policy),
 		notify: newNotifier(), looks: newLooks(), requests: newRequests(), payloads: newPayloads(),
 		draining: make(chan struct{}),

@@ -180,7 +180,7 @@ func TestReleaseCostsNothingAndWakesAnother(t *testing.T) {
 
 func TestCancelInEveryState(t *testing.T) {
 	onStores(t, func(t backend) {
-		w := newWorld(t)
+		w := newWorld(t, longLeases())
 		m := w.machine(self(w.ann))
 		cancel := func(id string) (dispatch.JobView, error) { return w.s.Cancel(w.ctx, w.ann, id, "not needed") }
 
@@ -211,7 +211,7 @@ func TestCancelInEveryState(t *testing.T) {
 		running := w.submit()
 		l = m.take()
 		m.begin(l)
-		held := beside(func() (dispatch.HeartbeatResult, error) { return m.beat(l, time.Minute) })
+		held := beside(func() (dispatch.HeartbeatResult, error) { return m.beat(l, time.Hour) })
 		w.until("the heartbeat is held", func() bool { return w.s.Watching(running.ID) == 1 })
 		if v, err = cancel(running.ID); err != nil || v.Job.State != hub.JobRunning {
 			t.Errorf("running: %+v, %v", v.Job, err)
@@ -246,7 +246,7 @@ func TestCancelInEveryState(t *testing.T) {
 func TestACancelReachesARunnerOfAnotherHub(t *testing.T) {
 	t.Parallel()
 	onPostgres(t, func(t backend) {
-		w := newWorld(t)
+		w := newWorld(t, longLeases())
 		other := w.hub(t.open())
 		w.run(w.s)
 		w.run(other)
@@ -255,7 +255,7 @@ func TestACancelReachesARunnerOfAnotherHub(t *testing.T) {
 		job := w.submit()
 		l := m.take()
 		m.begin(l)
-		held := beside(func() (dispatch.HeartbeatResult, error) { return m.beat(l, time.Minute) })
+		held := beside(func() (dispatch.HeartbeatResult, error) { return m.beat(l, time.Hour) })
 		w.until("the heartbeat is held", func() bool { return other.Watching(job.ID) == 1 })
 		_, err := w.s.Cancel(w.ctx, w.ann, job.ID, "")
 		w.must(err)

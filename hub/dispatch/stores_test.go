@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		if err := dropTemplate(); err != nil {
+		if err := dropDatabases(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = max(code, 1)
 		}
@@ -83,62 +83,85 @@ func openPostgres(tb testing.TB, u string) hub.Store {
 
 const envURL = "RUNNERHUB_TEST_POSTGRES_URL"
 
-// template is the database that each test's own is a copy of.
-var template struct {
+// databases are those that no test uses at the moment. To make and drop one costs
+// the server a checkpoint each, which on a busy machine takes longer than the tests; to empty one does not.
+var databases struct {
 	sync.Mutex
-	name string
+	free, all []string
 }
 
-func templateName(tb testing.TB) string {
+func dropDatabases() error {
+	databases.Lock()
+	defer databases.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var failed error
+	for _, name := range databases.all {
+		failed = errors.Join(failed, execute(ctx, os.Getenv(envURL), "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"))
+	}
+	return failed
+}
+
+// newDatabase finds or makes an empty database and returns its URL. A store that is opened on it
+// migrates it.
+func newDatabase(tb testing.TB) string {
 	tb.Helper()
-	template.Lock()
-	defer template.Unlock()
-	if template.name != "" {
-		return template.name
+	if os.Getenv(envURL) == "" {
+		tb.Fatal(envURL + " is not set: run `make test PKG=./hub/dispatch`, or `export " + envURL + "=$(.ci/lib/ensure-postgres.sh)`")
 	}
-	name := "rh_template_" + strings.ToLower(rand.Text()[:10])
-	admin(tb, "CREATE DATABASE "+name)
-	template.name = name
-	s, err := postgres.Open(tb.Context(), databaseURL(tb, name), postgres.Options{MaxConns: 2})
-	if err != nil {
-		tb.Fatal(err)
+	name := freeDatabase()
+	if name == "" {
+		name = "rh_test_" + strings.ToLower(rand.Text()[:16])
+		if err := execute(tb.Context(), os.Getenv(envURL), "CREATE DATABASE "+name); err != nil {
+			tb.Fatal(err)
+		}
+		databases.Lock()
+		databases.all = append(databases.all, name)
+		databases.Unlock()
 	}
-	if err := s.Close(); err != nil {
-		tb.Fatal(err)
+	u := databaseURL(tb, name)
+	tb.Cleanup(func() { // after the stores on it were closed
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := execute(ctx, u, emptyTables); err != nil {
+			tb.Error(err)
+			return
+		}
+		databases.Lock()
+		defer databases.Unlock()
+		databases.free = append(databases.free, name)
+	})
+	return u
+}
+
+func freeDatabase() string {
+	databases.Lock()
+	defer databases.Unlock()
+	if len(databases.free) == 0 {
+		return ""
 	}
+	name := databases.free[0]
+	databases.free = databases.free[1:]
 	return name
 }
 
-func dropTemplate() error {
-	template.Lock()
-	defer template.Unlock()
-	if template.name == "" {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	return execute(ctx, "DROP DATABASE IF EXISTS "+template.name+" WITH (FORCE)")
-}
+// emptyTables deletes what a hub wrote, and leaves the schema, its version and the hub's id.
+const emptyTables = `
+DO $$
+BEGIN
+    EXECUTE (SELECT 'TRUNCATE ' || string_agg(format('%I', tablename), ', ') FROM pg_tables
+        WHERE schemaname = 'public' AND tablename <> 'meta' AND tablename NOT LIKE 'goose%');
+END $$`
 
-func execute(ctx context.Context, sql string) error {
-	base := os.Getenv(envURL)
-	if base == "" {
-		return errors.New(envURL + " is not set: run `make test PKG=./hub/dispatch`, or `export " + envURL + "=$(.ci/lib/ensure-postgres.sh)`")
-	}
-	conn, err := pgx.Connect(ctx, base)
+// execute runs one statement on a database.
+func execute(ctx context.Context, at, sql string) error {
+	conn, err := pgx.Connect(ctx, at)
 	if err != nil {
 		return err
 	}
 	defer conn.Close(ctx)
 	_, err = conn.Exec(ctx, sql)
 	return err
-}
-
-func admin(tb testing.TB, sql string) {
-	tb.Helper()
-	if err := execute(tb.Context(), sql); err != nil {
-		tb.Fatal(err)
-	}
 }
 
 func databaseURL(tb testing.TB, name string) string {
@@ -149,20 +172,4 @@ func databaseURL(tb testing.TB, name string) string {
 	}
 	u.Path = "/" + name
 	return u.String()
-}
-
-// newDatabase makes an empty, migrated database, dropped after the test.
-func newDatabase(tb testing.TB) string {
-	tb.Helper()
-	from := templateName(tb)
-	name := "rh_test_" + strings.ToLower(rand.Text()[:16])
-	admin(tb, "CREATE DATABASE "+name+" TEMPLATE "+from)
-	tb.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		if err := execute(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
-			tb.Error(err)
-		}
-	})
-	return databaseURL(tb, name)
 }

@@ -21,14 +21,14 @@ func TestWaitFollowsAJob(t *testing.T) {
 	onStores(t, func(t backend) {
 		w := newWorld(t)
 		job := w.submit()
-		r := w.wait(dispatch.WaitRequest{JobID: job.ID, Wait: time.Minute})
+		r := w.wait(dispatch.WaitRequest{JobID: job.ID, Wait: time.Hour})
 		if r.Job.State != hub.JobQueued || r.Done || r.NextCursor == "" {
 			t.Errorf("without a cursor: %+v", r)
 		}
 		next := func() <-chan answer[dispatch.WaitResult] {
 			n := w.s.Watching(job.ID)
 			ch := beside(func() (dispatch.WaitResult, error) {
-				return w.s.Wait(w.ctx, w.ann, dispatch.WaitRequest{JobID: job.ID, Cursor: r.NextCursor, Wait: time.Minute})
+				return w.s.Wait(w.ctx, w.ann, dispatch.WaitRequest{JobID: job.ID, Cursor: r.NextCursor, Wait: time.Hour})
 			})
 			w.until("it is held", func() bool { return w.s.Watching(job.ID) > n })
 			return ch
@@ -73,10 +73,10 @@ func TestWaitFollowsAJob(t *testing.T) {
 			t.Errorf("all is there: %+v", r)
 		}
 		w.wantTexts(r.Lines, "three")
-		if r := w.wait(dispatch.WaitRequest{JobID: job.ID, Cursor: r.NextCursor, Wait: time.Minute}); !r.Done || len(r.Lines) > 0 {
+		if r := w.wait(dispatch.WaitRequest{JobID: job.ID, Cursor: r.NextCursor, Wait: time.Hour}); !r.Done || len(r.Lines) > 0 {
 			t.Errorf("after the end: %+v", r)
 		}
-		r = w.wait(dispatch.WaitRequest{JobID: job.ID, Cursor: "start", Wait: time.Minute})
+		r = w.wait(dispatch.WaitRequest{JobID: job.ID, Cursor: "start", Wait: time.Hour})
 		w.wantTexts(r.Lines, "one", "two", "three")
 		r = w.wait(dispatch.WaitRequest{JobID: job.ID})
 		w.wantTexts(r.Lines, "one", "two", "three")
@@ -97,13 +97,13 @@ func TestWaitGivesUpOnLogBytesThatNeverCome(t *testing.T) {
 			t.Errorf("not all is there: %+v", r)
 		}
 		w.clock.advance(6 * time.Second)
-		r = w.wait(dispatch.WaitRequest{JobID: g.l.JobID, Cursor: r.NextCursor, Wait: time.Minute})
+		r = w.wait(dispatch.WaitRequest{JobID: g.l.JobID, Cursor: r.NextCursor, Wait: time.Hour})
 		if !r.Done || len(r.Lines) != 1 { // what there is of the line is shown now
 			t.Errorf("%+v", r)
 		}
 		// Without moving the clock by hand a held call ends by itself.
 		w.s.SetLogWait(time.Millisecond)
-		if r := w.wait(dispatch.WaitRequest{JobID: g.l.JobID, Cursor: "start", UntilEnd: true, Wait: time.Minute}); !r.Done {
+		if r := w.wait(dispatch.WaitRequest{JobID: g.l.JobID, Cursor: "start", UntilEnd: true, Wait: time.Hour}); !r.Done {
 			t.Errorf("%+v", r)
 		}
 	})
@@ -114,7 +114,7 @@ func TestWaitUntilTheEnd(t *testing.T) {
 		w := newWorld(t)
 		g := newLogged(w)
 		ch := beside(func() (dispatch.WaitResult, error) {
-			return w.s.Wait(w.ctx, w.ann, dispatch.WaitRequest{JobID: g.l.JobID, Wait: time.Minute, UntilEnd: true})
+			return w.s.Wait(w.ctx, w.ann, dispatch.WaitRequest{JobID: g.l.JobID, Wait: time.Hour, UntilEnd: true})
 		})
 		w.until("it is held", func() bool { return w.s.Watching(g.l.JobID) == 1 })
 		g.write(record("one"))
@@ -128,10 +128,9 @@ func TestWaitUntilTheEnd(t *testing.T) {
 		w.wantTexts(r.Lines, "one")
 		// Submit with a wait is the same.
 		sub := beside(func() (dispatch.SubmitResult, error) {
-			return w.s.Submit(w.ctx, w.ann, request(func(r *dispatch.SubmitRequest) { r.Wait = time.Minute }))
+			return w.s.Submit(w.ctx, w.ann, request(func(r *dispatch.SubmitRequest) { r.Wait = time.Hour }))
 		})
-		c := w.call(g.machine)
-		got, err := get(w, c.ch)
+		got, err := get(w, beside(func() (dispatch.LeaseResult, error) { return g.lease(time.Hour) }))
 		w.must(err)
 		g.begin(got.Lease)
 		g.settle(success(got.Lease))
@@ -179,7 +178,7 @@ func TestWaitPagesALongLog(t *testing.T) {
 		g.settle(success(g.l))
 		n, cur := 0, "start"
 		for calls := 0; ; calls++ {
-			r := w.wait(dispatch.WaitRequest{JobID: g.l.JobID, Cursor: cur, Wait: time.Minute, UntilEnd: calls%2 == 0})
+			r := w.wait(dispatch.WaitRequest{JobID: g.l.JobID, Cursor: cur, Wait: time.Hour, UntilEnd: calls%2 == 0})
 			for _, l := range r.Lines {
 				if !strings.HasPrefix(string(l.Text), fmt.Sprintf("%04d ", n)) {
 					t.Fatalf("line %d is %q", n, l.Text)
@@ -210,7 +209,7 @@ func TestWaitOfAJobThatNeverRan(t *testing.T) {
 		_, err := w.s.Cancel(w.ctx, w.ann, job.ID, "")
 		w.must(err)
 		for _, cur := range []string{"", "start"} {
-			r := w.wait(dispatch.WaitRequest{JobID: job.ID, Cursor: cur, Wait: time.Minute, UntilEnd: true})
+			r := w.wait(dispatch.WaitRequest{JobID: job.ID, Cursor: cur, Wait: time.Hour, UntilEnd: true})
 			if !r.Done || r.Job.State != hub.JobCanceled {
 				t.Errorf("%q: %+v", cur, r)
 			}
@@ -230,7 +229,7 @@ func TestAReaderOfAnotherHubIsWoken(t *testing.T) {
 		g := newLogged(w)
 		r := w.wait(dispatch.WaitRequest{JobID: g.l.JobID})
 		ch := beside(func() (dispatch.WaitResult, error) {
-			return other.Wait(w.ctx, w.ann, dispatch.WaitRequest{JobID: g.l.JobID, Cursor: r.NextCursor, Wait: time.Minute})
+			return other.Wait(w.ctx, w.ann, dispatch.WaitRequest{JobID: g.l.JobID, Cursor: r.NextCursor, Wait: time.Hour})
 		})
 		w.until("it is held", func() bool { return other.Watching(g.l.JobID) == 1 })
 		g.write(record("one"))

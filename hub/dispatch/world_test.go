@@ -86,6 +86,11 @@ func withPolicy(f func(*hub.Policy)) option {
 	return func(_ *world, c *dispatch.Config) { f(&c.Policy) }
 }
 
+// longLeases keeps heartbeats held for as long as a busy machine may take.
+func longLeases() option {
+	return withPolicy(func(p *hub.Policy) { p.LeaseTTL = time.Hour })
+}
+
 // withStore puts something between the hub and its store.
 func withStore(f func(hub.Store) hub.Store) option {
 	return func(_ *world, c *dispatch.Config) { c.Store = f(c.Store) }
@@ -113,7 +118,9 @@ func (w *world) hub(st hub.Store, opts ...option) *dispatch.Service {
 		o(w, &c)
 	}
 	w.policy = c.Policy
-	return dispatch.New(c)
+	s := dispatch.New(c)
+	s.SetMaxWait(5 * time.Minute) // on a busy machine a test may take longer than a caller would wait
+	return s
 }
 
 // run starts a hub's loops, which end with the test.
