@@ -20,7 +20,7 @@ const (
 
 // stoppedState is what engines write into the output of a process that came too
 // late: its container had ended.
-const stoppedState = "cannot exec in a stopped state"
+const stoppedState = "cannot exec in a stopped " // state or container, by the version of runc
 
 // runSteps runs the steps one after the other in the job container. After a
 // failure only those marked always still run; after a stop none does.
