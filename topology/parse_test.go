@@ -50,7 +50,7 @@ func TestParseFull(t *testing.T) {
 		Steps: []topology.Step{
 			{Name: "migrate", Run: "./scripts/migrate.sh", Env: map[string]string{"DATABASE_URL": "postgres://db/app"}},
 			{Name: "step 2", Run: "go vet ./...\ngo test ./...\n"},
-			{Name: "logs", Run: "cat /work/*.log", Always: true},
+			{Name: "logs", Run: "cat /srv/*.log", Always: true},
 		},
 		Shell: []string{"/bin/bash", "-e", "-o", "pipefail", "-c"},
 		Services: map[string]topology.Service{
