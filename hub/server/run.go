@@ -28,7 +28,14 @@ const drainWithin = 9 * time.Second
 
 // Run serves until ctx ends, drains, and returns: nil when everything ended in order. It writes
 // `runnerhub listening on URL` to out once it answers.
-func Run(ctx context.Context, s Settings, out io.Writer, log *slog.Logger) (err error) {
+func Run(ctx context.Context, s Settings, out io.Writer, log *slog.Logger) error {
+	return RunOn(ctx, s, openConfigured, out, log)
+}
+
+// RunOn is Run on a store that open makes, which is closed at the end. Benchmarks compare the same hub on several.
+func RunOn(
+	ctx context.Context, s Settings, open func(context.Context, Settings, *slog.Logger) (hub.Store, error), out io.Writer, log *slog.Logger,
+) (err error) {
 	if err := s.check(); err != nil {
 		return usageError{err}
 	}
@@ -37,7 +44,7 @@ func Run(ctx context.Context, s Settings, out io.Writer, log *slog.Logger) (err 
 		return err
 	}
 	defer l.Close() // http.Server has closed it by then, unless it never served
-	store, err := openStore(ctx, s, asHub, log)
+	store, err := open(ctx, s, log)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,11 @@ const (
 	asOperator               // beside a hub that may be serving
 )
 
+// openConfigured opens the store of a hub that serves.
+func openConfigured(ctx context.Context, s Settings, log *slog.Logger) (hub.Store, error) {
+	return openStore(ctx, s, asHub, log)
+}
+
 // openStore opens the store that the settings name and migrates it.
 func openStore(ctx context.Context, s Settings, a access, log *slog.Logger) (hub.Store, error) {
 	if path, ok := sqlitePath(s.Database); ok {
