@@ -94,3 +94,27 @@ func (e *Error) WithDetail(key string, value any) *Error {
 // ErrConflict is what a store answers when a guarded write found another state
 // than the one that was decided on: read again and decide again.
 var ErrConflict = errors.New("hub: the state has changed since it was read")
+
+// ErrGroupBusy is what a store answers to the lease of a job whose concurrency group another live job holds.
+// Nothing is changed: the job keeps its place and can be leased once the other has ended.
+var ErrGroupBusy = Errorf(Conflict, "another job of the concurrency group is running")
+
+// The caps on live attempts, as the detail "cap" of a QuotaExceeded error names them.
+const (
+	CapRunning   = "max_running"               // of an owner's runners
+	CapWorkspace = "max_running_per_workspace" // of one workspace's jobs on an owner's runners
+)
+
+// OverRunning is the refusal of a lease over CapRunning.
+func OverRunning(limit int) *Error {
+	return Errorf(QuotaExceeded, "%d jobs of this owner are running, which is the cap", limit).
+		WithHint("the job stays queued and is leased once another has ended").
+		WithDetail("cap", CapRunning).WithDetail("limit", limit)
+}
+
+// OverWorkspace is the refusal of a lease over CapWorkspace.
+func OverWorkspace(limit int) *Error {
+	return Errorf(QuotaExceeded, "%d jobs of this workspace are running on the owner's runners, which is the cap", limit).
+		WithHint("the job stays queued and is leased once another of its workspace has ended").
+		WithDetail("cap", CapWorkspace).WithDetail("limit", limit)
+}

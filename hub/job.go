@@ -36,6 +36,7 @@ type Job struct {
 	WorkspaceID string // the tenant
 	Owner       Owner  // whose runner runs it, and who pays
 	RunnerID    string // the named runner, "" for the pool
+	Group       string // of the workspace's concurrency groups, "" for none: at most one of its jobs is live
 	State       JobState
 	Revision    int64 // grows with every write; the guard of all of them
 	Priority    int   // as submitted; higher first
@@ -72,6 +73,15 @@ type Job struct {
 // QueueKey is the queue that the job waits in.
 func (j Job) QueueKey() QueueKey { return NewQueueKey(j.Owner, j.RunnerID) }
 
+// GroupKey names the job's concurrency group; its Name is "" when it is in none.
+func (j Job) GroupKey() Group { return Group{WorkspaceID: j.WorkspaceID, Name: j.Group} }
+
+// Group names a concurrency group, which belongs to one workspace.
+type Group struct {
+	WorkspaceID string
+	Name        string
+}
+
 // RankOf computes Job.Rank.
 func RankOf(priority int, requeued bool) int {
 	r := -2 * priority
@@ -93,6 +103,8 @@ type JobPayload struct {
 	RetryOn     []Class       // empty: every infrastructure class
 	SubmittedBy string        // user id
 	RetryOf     string        // the job that this one repeats
+	// CancelRunning asks for the cancel of the job that holds the concurrency group when this one comes.
+	CancelRunning bool
 }
 
 // Failure says why an attempt or job did not succeed.

@@ -58,6 +58,16 @@ type Change struct {
 	// MaxRunning, when above zero, refuses (QuotaExceeded) a lease that would give the job's owner more live
 	// attempts than that.
 	MaxRunning int
+	// MaxRunningPerWorkspace, when above zero, refuses (QuotaExceeded) a lease that would give the job's workspace more
+	// live attempts on the owner's runners than that. Both caps are exact also under concurrency.
+	MaxRunningPerWorkspace int
+}
+
+// Share is a workspace that has jobs in a queue.
+type Share struct {
+	WorkspaceID string
+	Head        QueuePos // its first job there
+	Live        int      // its live attempts on the runners of the queue's owner
 }
 
 // QueuedJob is a job at its place in a queue, with what placement needs. Its payload lacks Spec.
@@ -97,7 +107,8 @@ type JobStore interface {
 	// as it is now, full queue or not. Conflict: the id is taken, or the key by another request.
 	Enqueue(ctx context.Context, p EnqueueParams) (job Job, existing bool, err error)
 	// Apply writes one decision, its attempt and its event in one transaction, guarded by
-	// id, state, epoch and revision: ErrConflict when the row is another one by now, or missing.
+	// id, state, epoch and revision: ErrConflict when the row is another one by now, or missing. A lease is refused
+	// when it would exceed a cap of the change, and with ErrGroupBusy while another live job holds the job's group.
 	Apply(ctx context.Context, c Change) error
 	GetJob(ctx context.Context, id string) (Job, error)
 	GetPayload(ctx context.Context, jobID string) (JobPayload, error)
@@ -105,6 +116,15 @@ type JobStore interface {
 	ListQueued(ctx context.Context, k QueueKey, after *QueuePos, limit int) ([]QueuedJob, error)
 	// CountAhead counts the queued jobs before a place.
 	CountAhead(ctx context.Context, k QueueKey, at QueuePos) (int, error)
+	// ListQueuedOf is ListQueued of one workspace's jobs alone.
+	ListQueuedOf(ctx context.Context, k QueueKey, workspaceID string, after *QueuePos, limit int) ([]QueuedJob, error)
+	// Shares lists the workspaces that have jobs in a queue, the one with the fewest live attempts first, and of
+	// equals the one whose first job comes first.
+	Shares(ctx context.Context, k QueueKey) ([]Share, error)
+	// GroupHolders finds the live jobs of concurrency groups, by group; a group that is free is not among them.
+	GroupHolders(ctx context.Context, groups []Group) (map[Group]string, error)
+	// ListGroup lists the queued jobs of a concurrency group in claim order, over all queues; at most limit.
+	ListGroup(ctx context.Context, g Group, limit int) ([]QueuedJob, error)
 	// QueueKeys lists the queues that hold a job which entered before a time.
 	QueueKeys(ctx context.Context, before time.Time) ([]QueueKey, error)
 	// ListLive pages all leased and running jobs by id.

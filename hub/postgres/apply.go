@@ -44,13 +44,14 @@ func (s *Store) apply(ctx context.Context, sql string, args []any) error {
 }
 
 func (s *Store) applyLease(ctx context.Context, c hub.Change) error {
-	var done, full bool
+	var done bool
+	var refused string
 	var err error
 	owner := string(c.Job.Owner)
 	args := append(applyArgs(c), leaseArgs(*c.NewAttempt)...)
-	args = append(args, c.MaxRunning, owner)
-	scan := func(r pgx.Row) error { return r.Scan(&done, &full) }
-	if c.MaxRunning > 0 {
+	args = append(args, c.MaxRunning, owner, c.MaxRunningPerWorkspace, c.Job.WorkspaceID, text(c.Job.Group))
+	scan := func(r pgx.Row) error { return r.Scan(&done, &refused) }
+	if c.MaxRunning > 0 || c.MaxRunningPerWorkspace > 0 {
 		err = s.locked(ctx, lockOwner, owner, applyLease, args, scan)
 	} else {
 		err = scan(s.pool.QueryRow(ctx, applyLease, args...))
@@ -58,10 +59,12 @@ func (s *Store) applyLease(ctx context.Context, c hub.Change) error {
 	switch {
 	case err != nil || done:
 		return err
-	case full:
-		return hub.Errorf(hub.QuotaExceeded, "%d jobs of this owner are running, which is the cap", c.MaxRunning).
-			WithHint("the job stays queued and is leased once another has ended").
-			WithDetail("cap", "max_running").WithDetail("limit", c.MaxRunning)
+	case refused == refusedOwner:
+		return hub.OverRunning(c.MaxRunning)
+	case refused == refusedWorkspace:
+		return hub.OverWorkspace(c.MaxRunningPerWorkspace)
+	case refused == refusedGroup:
+		return hub.ErrGroupBusy
 	}
 	return hub.ErrConflict
 }

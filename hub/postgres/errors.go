@@ -60,6 +60,8 @@ func failure(ctx context.Context, doing string, err error) error {
 
 func serverError(doing string, pg *pgconn.PgError, err error) error {
 	switch {
+	case pg.Code == stateUniqueViolation && pg.ConstraintName == "jobs_group":
+		return hub.ErrGroupBusy
 	case pg.Code == stateUniqueViolation || pg.Code == stateForeignKey:
 		if e := violation(pg); e != nil {
 			e.Err = err

@@ -76,6 +76,7 @@ func enqueueArgs(p hub.EnqueueParams) []any {
 		text(l.Name), texts(l.Requires), texts(l.Labels), int64(l.Timeout), l.SubmittedBy, l.RetryOf, // 24
 		text(p.IdempotencyKey), nonNil(p.Fingerprint), p.MaxQueued, // 30
 		nonNil(l.Spec), int64(l.Grace), texts(l.RetryOn), // 33
+		text(j.Group), l.CancelRunning, // 36
 	}
 }
 
@@ -143,7 +144,7 @@ func (r *jobRow) dest() []any {
 		&j.Phase, &j.Step, &j.Progress, (*stamp)(&j.CancelRequestedAt), &j.CancelReason,
 	}
 	d = append(d, r.failure.dest()...)
-	return append(d, (*stamp)(&j.CreatedAt), (*stamp)(&j.QueuedAt), (*stamp)(&j.StartedAt), (*stamp)(&j.EndedAt))
+	return append(d, (*stamp)(&j.CreatedAt), (*stamp)(&j.QueuedAt), (*stamp)(&j.StartedAt), (*stamp)(&j.EndedAt), &j.Group)
 }
 
 func (r *jobRow) take() hub.Job {
@@ -160,7 +161,9 @@ type payloadRow struct {
 
 func (r *payloadRow) dest() []any {
 	p := &r.payload
-	return []any{&p.JobID, &p.Name, &r.requires, &r.labels, &r.timeout, &r.grace, &r.retryOn, &p.SubmittedBy, &p.RetryOf}
+	return []any{
+		&p.JobID, &p.Name, &r.requires, &r.labels, &r.timeout, &r.grace, &r.retryOn, &p.SubmittedBy, &p.RetryOf, &p.CancelRunning,
+	}
 }
 
 func (r *payloadRow) take() hub.JobPayload {

@@ -48,7 +48,8 @@ func hotStatements() []hot {
 	})
 	return []hot{
 		{"enqueue", enqueue, append(eventArgs(p.Event), enqueueArgs(p)...), []string{"jobs_claim"}, 120},
-		{"lease", applyLease, append(lease, 100, "user:usr_7"), []string{"jobs_pkey", "jobs_live_owner"}, 120},
+		{"lease", applyLease, append(lease, 100, "user:usr_7", 100, "wsp_1", "deploy"),
+			[]string{"jobs_pkey", "jobs_live_owner", "jobs_group"}, 130},
 		{"start", applyStart, row, []string{"jobs_pkey"}, 80},
 		{"heartbeat", applyQuiet, append(guardArgs(c), rowArgs(c.Job)...), []string{"jobs_pkey"}, 40},
 		{"plain", applyPlain, row, []string{"jobs_pkey"}, 60},
@@ -57,6 +58,10 @@ func hotStatements() []hot {
 		{"payload", selectPayload, []any{job}, nil, 10},
 		{"queue", selectQueued, []any{key, -2147483648, "", 10}, []string{"jobs_claim"}, 90},
 		{"queue's next page", selectQueued, []any{key, 0, job, 10}, []string{"jobs_claim"}, 90},
+		{"queue of a workspace", selectQueuedOf, []any{key, -2147483648, "", 10, "wsp_1"}, []string{"jobs_claim"}, 90},
+		{"shares", selectShares, []any{key, "user:usr_7"}, []string{"jobs_claim", "jobs_live_owner"}, 90},
+		{"groups", selectGroupHolders, []any{[]string{"wsp_1", "wsp_1"}, []string{"deploy", "other"}}, []string{"jobs_group"}, 20},
+		{"group's queue", selectGroup, []any{"wsp_1", "deploy", 10}, []string{"jobs_group_queue"}, 60},
 		{"ahead", countAhead, []any{key, 0, job}, []string{"jobs_claim"}, 60},
 		{"queues", selectQueueKeys, []any{at(1)}, []string{"jobs_claim"}, 900}, // of 100 queues, twice each
 		{"live", selectLive, []any{"", 50}, []string{"jobs_live"}, 500},

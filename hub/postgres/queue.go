@@ -19,6 +19,46 @@ func (s *Store) ListQueued(ctx context.Context, k hub.QueueKey, after *hub.Queue
 	return collect(ctx, s, "list a queue", scanQueued, selectQueued, string(k), from.Rank, from.ID, limit)
 }
 
+// ListQueuedOf implements hub.JobStore.
+func (s *Store) ListQueuedOf(ctx context.Context, k hub.QueueKey, workspaceID string, after *hub.QueuePos, limit int) ([]hub.QueuedJob, error) {
+	from := hub.QueuePos{Rank: math.MinInt32}
+	if after != nil {
+		from = *after
+	}
+	return collect(ctx, s, "list a queue", scanQueued, selectQueuedOf, string(k), from.Rank, from.ID, limit, workspaceID)
+}
+
+// Shares implements hub.JobStore.
+func (s *Store) Shares(ctx context.Context, k hub.QueueKey) ([]hub.Share, error) {
+	owner, _ := k.Split()
+	return collect(ctx, s, "share a queue", func(row pgx.CollectableRow) (sh hub.Share, err error) {
+		err = row.Scan(&sh.WorkspaceID, &sh.Head.Rank, &sh.Head.ID, &sh.Live)
+		return sh, err
+	}, selectShares, string(k), string(owner))
+}
+
+// GroupHolders implements hub.JobStore.
+func (s *Store) GroupHolders(ctx context.Context, groups []hub.Group) (map[hub.Group]string, error) {
+	workspaces, names := make([]string, len(groups)), make([]string, len(groups))
+	for i, g := range groups {
+		workspaces[i], names[i] = g.WorkspaceID, text(g.Name)
+	}
+	holders := map[hub.Group]string{}
+	_, err := collect(ctx, s, "look at groups", func(row pgx.CollectableRow) (_ struct{}, err error) {
+		var g hub.Group
+		var id string
+		err = row.Scan(&g.WorkspaceID, &g.Name, &id)
+		holders[g] = id
+		return struct{}{}, err
+	}, selectGroupHolders, workspaces, names)
+	return holders, err
+}
+
+// ListGroup implements hub.JobStore.
+func (s *Store) ListGroup(ctx context.Context, g hub.Group, limit int) ([]hub.QueuedJob, error) {
+	return collect(ctx, s, "list a group", scanQueued, selectGroup, g.WorkspaceID, text(g.Name), limit)
+}
+
 // CountAhead implements hub.JobStore.
 func (s *Store) CountAhead(ctx context.Context, k hub.QueueKey, at hub.QueuePos) (n int, err error) {
 	err = s.read(ctx, "count a queue", func(ctx context.Context) error {

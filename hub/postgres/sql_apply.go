@@ -26,20 +26,38 @@ const (
 		event AS (` + insertEvent + ` WHERE $4 <> '')
 		SELECT EXISTS (SELECT FROM done)`
 
-	// applyLease begins an attempt, unless its owner has $47 of them running (0: no cap). It also answers
-	// whether it was for that.
+	// applyLease begins an attempt, unless its owner has $47 of them live, or its workspace $49 on that owner's
+	// runners (0: no cap), or another live job holds its group ($51, '' for none). It also answers which of these it was.
+	// Two leases of one group at once both find it free: then the index jobs_group refuses the later one.
 	applyLease = `WITH room AS MATERIALIZED (
 			SELECT $47::int = 0 OR (SELECT count(*) FROM (
 				SELECT FROM jobs WHERE owner = $48::text AND state IN ('leased', 'running') LIMIT $47::int
 			) l) < $47::int AS ok
-		), done AS (` + applyRow + ` AND (SELECT ok FROM room) RETURNING 1),
+		), share AS MATERIALIZED (
+			SELECT $49::int = 0 OR (SELECT count(*) FROM (
+				SELECT FROM jobs WHERE owner = $48::text AND workspace_id = $50::text AND state IN ('leased', 'running') LIMIT $49::int
+			) l) < $49::int AS ok
+		), free AS MATERIALIZED (
+			SELECT $51::text = '' OR NOT EXISTS (
+				SELECT FROM jobs WHERE workspace_id = $50::text AND concurrency_group = $51::text
+					AND concurrency_group <> '' AND state IN ('leased', 'running')) AS ok
+		), done AS (` + applyRow + ` AND (SELECT ok FROM room) AND (SELECT ok FROM share) AND (SELECT ok FROM free) RETURNING 1),
 		attempt AS (
 			INSERT INTO attempts (job_id, number, runner_id, epoch, state, lease_digest, log_digest, leased_at, started_at)
 			SELECT $12, $39::int, $40::text, $41::bigint, $42::text, $43::bytea, $44::bytea, $45::timestamptz, $46::timestamptz
 			FROM done
 		), event AS (` + insertEvent + ` WHERE $4 <> '')
-		SELECT EXISTS (SELECT FROM done), NOT (SELECT ok FROM room)
-			AND EXISTS (SELECT FROM jobs WHERE id = $12 AND state = $13 AND epoch = $14 AND revision = $15)`
+		SELECT EXISTS (SELECT FROM done), CASE
+			WHEN NOT EXISTS (SELECT FROM jobs WHERE id = $12 AND state = $13 AND epoch = $14 AND revision = $15) THEN ''
+			WHEN NOT (SELECT ok FROM room) THEN '` + refusedOwner + `'
+			WHEN NOT (SELECT ok FROM share) THEN '` + refusedWorkspace + `'
+			WHEN NOT (SELECT ok FROM free) THEN '` + refusedGroup + `'
+			ELSE '' END`
+
+	// What a lease was refused for.
+	refusedOwner     = "owner"
+	refusedWorkspace = "workspace"
+	refusedGroup     = "group"
 
 	// itsAttempt holds a write to an attempt in the states it may be in. To look is enough: an attempt changes
 	// only together with its job's revision, which the guard has.

@@ -6,10 +6,10 @@ const (
 		j.lease_runner_id, j.lease_digest, j.lease_request_id, j.lease_expires_at, j.deadline_at,
 		j.phase, j.step, j.progress, j.cancel_requested_at, j.cancel_reason,
 		j.failure_class, j.failure_message, j.failure_hint, j.failure_container,
-		j.created_at, j.queued_at, j.started_at, j.ended_at`
+		j.created_at, j.queued_at, j.started_at, j.ended_at, j.concurrency_group`
 
 	payloadColumns = `p.job_id, p.name, p.requires, p.labels, p.timeout_ns, p.grace_ns, p.retry_on,
-		p.submitted_by, p.retry_of`
+		p.submitted_by, p.retry_of, p.cancel_running`
 
 	selectJob     = `SELECT ` + jobColumns + ` FROM jobs j WHERE j.id = $1`
 	selectPayload = `SELECT ` + payloadColumns + `, p.spec FROM job_payloads p WHERE p.job_id = $1`
@@ -32,12 +32,14 @@ const (
 		SELECT FROM room WHERE ok AND ($30 = '' OR EXISTS (SELECT FROM key))
 	), job AS (
 		INSERT INTO jobs (id, workspace_id, owner, runner_id, queue_key, state, revision, priority, rank,
-			created_at, queued_at, max_attempts)
+			created_at, queued_at, max_attempts, concurrency_group)
 		SELECT $12::text, $13::text, $14::text, $15::text, $16::text, $17::text, $18::bigint, $19::int, $20::int,
-			$21::timestamptz, $22::timestamptz, $23::int FROM done
+			$21::timestamptz, $22::timestamptz, $23::int, $36::text FROM done
 	), payload AS (
-		INSERT INTO job_payloads (job_id, name, requires, labels, timeout_ns, submitted_by, retry_of, spec, grace_ns, retry_on)
-		SELECT $12, $24::text, $25::text[], $26::text[], $27::bigint, $28::text, $29::text, $33::bytea, $34::bigint, $35::text[]
+		INSERT INTO job_payloads (job_id, name, requires, labels, timeout_ns, submitted_by, retry_of, spec, grace_ns, retry_on,
+			cancel_running)
+		SELECT $12, $24::text, $25::text[], $26::text[], $27::bigint, $28::text, $29::text, $33::bytea, $34::bigint, $35::text[],
+			$37::boolean
 		FROM done
 	), event AS (` + insertEvent + `)
 	SELECT EXISTS (SELECT FROM done), (SELECT ok FROM room),

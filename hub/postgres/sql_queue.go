@@ -11,6 +11,40 @@ const (
 	) j JOIN job_payloads p ON p.job_id = j.id
 	ORDER BY j.rank, j.id`
 
+	// selectQueuedOf reads over the queue's other jobs in the claim index, of which there are at most the cap on a queue.
+	selectQueuedOf = `
+	SELECT ` + jobColumns + `, ` + payloadColumns + `
+	FROM (
+		SELECT * FROM jobs WHERE queue_key = $1 AND state = 'queued' AND (rank, id) > ($2::int, $3::text) AND workspace_id = $5
+		ORDER BY rank, id LIMIT $4
+	) j JOIN job_payloads p ON p.job_id = j.id
+	ORDER BY j.rank, j.id`
+
+	selectShares = `
+	SELECT q.workspace_id, q.rank, q.id, (
+		SELECT count(*) FROM jobs l
+		WHERE l.owner = $2 AND l.workspace_id = q.workspace_id AND l.state IN ('leased', 'running')) AS live
+	FROM (
+		SELECT DISTINCT ON (workspace_id) workspace_id, rank, id FROM jobs WHERE queue_key = $1 AND state = 'queued'
+		ORDER BY workspace_id, rank, id
+	) q ORDER BY live, q.rank, q.id`
+
+	selectGroupHolders = `
+	SELECT g.workspace_id, g.name, j.id
+	FROM unnest($1::text[], $2::text[]) AS g (workspace_id, name)
+	CROSS JOIN LATERAL (
+		SELECT id FROM jobs WHERE workspace_id = g.workspace_id AND concurrency_group = g.name
+			AND concurrency_group <> '' AND state IN ('leased', 'running') LIMIT 1
+	) j`
+
+	selectGroup = `
+	SELECT ` + jobColumns + `, ` + payloadColumns + `
+	FROM (
+		SELECT * FROM jobs WHERE workspace_id = $1 AND concurrency_group = $2 AND concurrency_group <> '' AND state = 'queued'
+		ORDER BY rank, id LIMIT $3
+	) j JOIN job_payloads p ON p.job_id = j.id
+	ORDER BY j.rank, j.id`
+
 	countAhead = `
 	SELECT count(*) FROM jobs WHERE queue_key = $1 AND state = 'queued' AND (rank, id) < ($2::int, $3::text)`
 

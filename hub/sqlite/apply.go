@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 
 	"github.com/runnerhub/runnerhub/hub"
 )
@@ -15,6 +17,11 @@ func (s *Store) Apply(ctx context.Context, c hub.Change) error {
 }
 
 func (t *tx) apply(c hub.Change) error {
+	if c.NewAttempt != nil && c.Job.Group != "" {
+		if err := t.groupFree(c); err != nil {
+			return err
+		}
+	}
 	if err := t.one(updateJob, append(rowArgs(c.Job), c.Job.ID, string(c.Guard.State), c.Guard.Epoch, c.Guard.Revision)...); err != nil {
 		return err
 	}
@@ -54,15 +61,41 @@ func (t *tx) lease(c hub.Change) error {
 			return err
 		}
 		if n > c.MaxRunning {
-			return hub.Errorf(hub.QuotaExceeded, "%d jobs of this owner are running, which is the cap", c.MaxRunning).
-				WithHint("the job stays queued and is leased once another has ended").
-				WithDetail("cap", "max_running").WithDetail("limit", c.MaxRunning)
+			return hub.OverRunning(c.MaxRunning)
+		}
+	}
+	if c.MaxRunningPerWorkspace > 0 {
+		var n int
+		if err := t.row(countShare, string(c.Job.Owner), c.Job.WorkspaceID, c.MaxRunningPerWorkspace+1).Scan(&n); err != nil {
+			return err
+		}
+		if n > c.MaxRunningPerWorkspace {
+			return hub.OverWorkspace(c.MaxRunningPerWorkspace)
 		}
 	}
 	a := c.NewAttempt
 	_, err := t.exec(insertAttempt, a.JobID, a.Number, a.RunnerID, a.Epoch, string(a.State), orEmpty(a.LeaseDigest), orNull(a.LogDigest),
 		stamp(a.LeasedAt), stamp(a.StartedAt))
 	return err
+}
+
+// groupFree refuses a lease while another live job holds the group, unless the guard finds another state anyway.
+func (t *tx) groupFree(c hub.Change) error {
+	var holder string
+	switch err := t.row(selectGroupHolder, c.Job.WorkspaceID, c.Job.Group).Scan(&holder); {
+	case errors.Is(err, sql.ErrNoRows) || holder == c.Job.ID:
+		return nil
+	case err != nil:
+		return err
+	}
+	var one int
+	switch err := t.row(selectGuard, c.Job.ID, string(c.Guard.State), c.Guard.Epoch, c.Guard.Revision).Scan(&one); {
+	case errors.Is(err, sql.ErrNoRows):
+		return hub.ErrConflict
+	case err != nil:
+		return err
+	}
+	return hub.ErrGroupBusy
 }
 
 // one runs a guarded write: no row means that the guard found another state.

@@ -61,7 +61,7 @@ func (t *tx) enqueue(p hub.EnqueueParams) error {
 	}
 	l := p.Payload
 	if _, err := t.exec(insertPayload, p.Job.ID, l.Name, list(l.Requires), list(l.Labels), int64(l.Timeout), int64(l.Grace),
-		list(l.RetryOn), l.SubmittedBy, l.RetryOf, orEmpty(l.Spec)); err != nil {
+		list(l.RetryOn), l.SubmittedBy, l.RetryOf, l.CancelRunning, orEmpty(l.Spec)); err != nil {
 		return err
 	}
 	if p.IdempotencyKey != "" {
@@ -97,7 +97,7 @@ func jobArgs(j hub.Job) []any {
 		j.Phase, j.Step, j.Progress, stamp(j.CancelRequestedAt), j.CancelReason,
 	)
 	args = append(args, failureArgs(j.Failure)...)
-	return append(args, stamp(j.CreatedAt), stamp(j.QueuedAt), stamp(j.StartedAt), stamp(j.EndedAt))
+	return append(args, stamp(j.CreatedAt), stamp(j.QueuedAt), stamp(j.StartedAt), stamp(j.EndedAt), j.Group)
 }
 
 func jobDest(j *hub.Job, f *failureRow) []any {
@@ -108,12 +108,13 @@ func jobDest(j *hub.Job, f *failureRow) []any {
 		&j.Phase, &j.Step, &j.Progress, at(&j.CancelRequestedAt), &j.CancelReason,
 	)
 	dest = append(dest, f.dest()...)
-	return append(dest, at(&j.CreatedAt), at(&j.QueuedAt), at(&j.StartedAt), at(&j.EndedAt))
+	return append(dest, at(&j.CreatedAt), at(&j.QueuedAt), at(&j.StartedAt), at(&j.EndedAt), &j.Group)
 }
 
 func payloadDest(p *hub.JobPayload) []any {
 	return []any{
 		&p.JobID, &p.Name, words(&p.Requires), words(&p.Labels), &p.Timeout, &p.Grace, words(&p.RetryOn), &p.SubmittedBy, &p.RetryOf,
+		&p.CancelRunning,
 	}
 }
 

@@ -6,9 +6,10 @@ const (
 		j.lease_runner_id, j.lease_digest, j.lease_request_id, j.lease_expires_at, j.deadline_at,
 		j.phase, j.step, j.progress, j.cancel_requested_at, j.cancel_reason,
 		j.failure_class, j.failure_message, j.failure_hint, j.failure_container,
-		j.created_at, j.queued_at, j.started_at, j.ended_at`
+		j.created_at, j.queued_at, j.started_at, j.ended_at, j.concurrency_group`
 	// A payload without its spec.
-	payloadColumns = `p.job_id, p.name, p.requires, p.labels, p.timeout_ns, p.grace_ns, p.retry_on, p.submitted_by, p.retry_of`
+	payloadColumns = `p.job_id, p.name, p.requires, p.labels, p.timeout_ns, p.grace_ns, p.retry_on, p.submitted_by, p.retry_of,
+		p.cancel_running`
 
 	selectKey = `SELECT job_id, fingerprint FROM idempotency_keys WHERE scope = ? AND key = ?`
 	insertKey = `INSERT INTO idempotency_keys (scope, key, fingerprint, job_id, created_at) VALUES (?, ?, ?, ?, ?)`
@@ -23,11 +24,11 @@ const (
 			lease_runner_id, lease_digest, lease_request_id, lease_expires_at, deadline_at,
 			phase, step, progress, cancel_requested_at, cancel_reason,
 			failure_class, failure_message, failure_hint, failure_container,
-			created_at, queued_at, started_at, ended_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+			created_at, queued_at, started_at, ended_at, concurrency_group)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	insertPayload = `INSERT INTO job_payloads
-			(job_id, name, requires, labels, timeout_ns, grace_ns, retry_on, submitted_by, retry_of, spec)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+			(job_id, name, requires, labels, timeout_ns, grace_ns, retry_on, submitted_by, retry_of, cancel_running, spec)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 	selectJob     = `SELECT ` + jobColumns + ` FROM jobs j WHERE j.id = ?`
 	selectPayload = `SELECT ` + payloadColumns + `, p.spec FROM job_payloads p WHERE p.job_id = ?`
@@ -36,6 +37,26 @@ const (
 		FROM jobs j INDEXED BY jobs_claim JOIN job_payloads p ON p.job_id = j.id
 		WHERE j.queue_key = ? AND j.state = 'queued' AND (j.rank, j.id) > (?, ?)
 		ORDER BY j.rank, j.id LIMIT ?`
+	// Reads over the queue's other jobs, of which there are at most the cap on a queue.
+	listQueuedOf = `SELECT ` + jobColumns + `, ` + payloadColumns + `
+		FROM jobs j INDEXED BY jobs_claim JOIN job_payloads p ON p.job_id = j.id
+		WHERE j.queue_key = ? AND j.state = 'queued' AND (j.rank, j.id) > (?, ?) AND j.workspace_id = ?
+		ORDER BY j.rank, j.id LIMIT ?`
+	shares = `SELECT q.workspace_id, q.rank, q.id, (
+			SELECT count(*) FROM jobs l INDEXED BY jobs_live_owner
+			WHERE l.owner = ? AND l.state IN ('leased', 'running') AND l.workspace_id = q.workspace_id) AS live
+		FROM (
+			SELECT workspace_id, rank, id, row_number() OVER (PARTITION BY workspace_id ORDER BY rank, id) AS n
+			FROM jobs INDEXED BY jobs_claim WHERE queue_key = ? AND state = 'queued'
+		) q WHERE q.n = 1 ORDER BY live, q.rank, q.id`
+
+	selectGroupHolder = `SELECT id FROM jobs INDEXED BY jobs_group
+		WHERE workspace_id = ? AND concurrency_group = ? AND concurrency_group <> '' AND state IN ('leased', 'running')`
+	listGroup = `SELECT ` + jobColumns + `, ` + payloadColumns + `
+		FROM jobs j INDEXED BY jobs_group_queue JOIN job_payloads p ON p.job_id = j.id
+		WHERE j.workspace_id = ? AND j.concurrency_group = ? AND j.concurrency_group <> '' AND j.state = 'queued'
+		ORDER BY j.rank, j.id LIMIT ?`
+
 	countAhead = `SELECT count(*) FROM jobs INDEXED BY jobs_claim
 		WHERE queue_key = ? AND state = 'queued' AND (rank, id) < (?, ?)`
 
@@ -58,6 +79,10 @@ const (
 	// Counts no further than the cap.
 	countRunning = `SELECT count(*) FROM (
 		SELECT 1 FROM jobs INDEXED BY jobs_live_owner WHERE owner = ? AND state IN ('leased', 'running') LIMIT ?)`
+
+	countShare = `SELECT count(*) FROM (
+		SELECT 1 FROM jobs INDEXED BY jobs_live_owner
+		WHERE owner = ? AND state IN ('leased', 'running') AND workspace_id = ? LIMIT ?)`
 
 	// One owner's at a time, so that the index gives the order.
 	listJobs = `SELECT ` + jobColumns + `, ` + payloadColumns + `

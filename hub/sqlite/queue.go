@@ -20,6 +20,44 @@ func (s *Store) ListQueued(ctx context.Context, k hub.QueueKey, after *hub.Queue
 	return readAll(ctx, s, "read a queue", listQueued, []any{string(k), pos.Rank, pos.ID, limit}, scanQueued)
 }
 
+// ListQueuedOf implements hub.JobStore.
+func (s *Store) ListQueuedOf(ctx context.Context, k hub.QueueKey, workspaceID string, after *hub.QueuePos, limit int) ([]hub.QueuedJob, error) {
+	pos := hub.QueuePos{Rank: math.MinInt}
+	if after != nil {
+		pos = *after
+	}
+	return readAll(ctx, s, "read a queue", listQueuedOf, []any{string(k), pos.Rank, pos.ID, workspaceID, limit}, scanQueued)
+}
+
+// Shares implements hub.JobStore.
+func (s *Store) Shares(ctx context.Context, k hub.QueueKey) ([]hub.Share, error) {
+	owner, _ := k.Split()
+	return readAll(ctx, s, "share a queue", shares, []any{string(owner), string(k)}, func(r rowScanner) (sh hub.Share, err error) {
+		err = r.Scan(&sh.WorkspaceID, &sh.Head.Rank, &sh.Head.ID, &sh.Live)
+		return sh, err
+	})
+}
+
+// GroupHolders implements hub.JobStore.
+func (s *Store) GroupHolders(ctx context.Context, groups []hub.Group) (map[hub.Group]string, error) {
+	holders := map[hub.Group]string{}
+	for _, g := range groups {
+		ids, err := readAll(ctx, s, "look at a group", selectGroupHolder, []any{g.WorkspaceID, g.Name}, scanOne[string])
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			holders[g] = id
+		}
+	}
+	return holders, nil
+}
+
+// ListGroup implements hub.JobStore.
+func (s *Store) ListGroup(ctx context.Context, g hub.Group, limit int) ([]hub.QueuedJob, error) {
+	return readAll(ctx, s, "read a group's queue", listGroup, []any{g.WorkspaceID, g.Name, limit}, scanQueued)
+}
+
 func scanQueued(r rowScanner) (q hub.QueuedJob, err error) {
 	q.Job, err = scanJob(r, payloadDest(&q.Payload)...)
 	return q, err

@@ -20,6 +20,8 @@ func Run(t *testing.T, open func(t *testing.T) hub.Store) {
 		"Races":    raceTests(),
 		"Walk":     walkTests(),
 		"Queue":    queueTests(),
+		"Groups":   groupTests(),
+		"Shares":   shareTests(),
 		"Live":     liveTests(),
 		"List":     listTests(),
 		"Events":   eventTests(),
