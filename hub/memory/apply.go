@@ -66,10 +66,8 @@ func (s *Store) check(r *row, c hub.Change, next hub.Job, now *attempt) error {
 	if c.NewAttempt == nil {
 		return nil
 	}
-	if c.MaxRunning > 0 && s.running(next.Owner) >= c.MaxRunning {
-		return hub.Errorf(hub.QuotaExceeded, "%d jobs of this owner are running, which is the cap", c.MaxRunning).
-			WithHint("the job stays queued and is leased once another has ended").
-			WithDetail("cap", "max_running").WithDetail("limit", c.MaxRunning)
+	if err := s.checkShare(c, next); err != nil {
+		return err
 	}
 	if n := len(r.attempts); n > 0 {
 		last := r.attempts[n-1]

@@ -16,6 +16,7 @@ func before(a, b *row) bool {
 
 // index enters a row where its state belongs.
 func (s *Store) index(r *row) {
+	s.indexGroup(r)
 	switch j := &r.job; {
 	case j.State == hub.JobQueued:
 		q := s.queues[j.QueueKey()]
@@ -31,11 +32,13 @@ func (s *Store) index(r *row) {
 			s.counts[j.Owner] = map[string]int{}
 		}
 		s.counts[j.Owner][j.LeaseRunnerID]++
+		s.parts[partOf(*j)]++
 	}
 }
 
 // unindex is its inverse, on the row as it was indexed.
 func (s *Store) unindex(r *row) {
+	s.unindexGroup(r)
 	switch j := &r.job; {
 	case j.State == hub.JobQueued:
 		q := s.queues[j.QueueKey()]
@@ -56,6 +59,9 @@ func (s *Store) unindex(r *row) {
 		}
 		if len(n) == 0 {
 			delete(s.counts, j.Owner)
+		}
+		if s.parts[partOf(*j)]--; s.parts[partOf(*j)] == 0 {
+			delete(s.parts, partOf(*j))
 		}
 	}
 }

@@ -31,8 +31,12 @@ type Store struct {
 	live   *btree.Map[string, *row]
 	holds  map[string]*btree.Map[string, *row]    // live jobs by runner
 	counts map[hub.Owner]map[string]int           // live jobs by owner and runner
+	parts  map[part]int                           // live jobs by owner and workspace
 	owned  map[hub.Owner]*btree.Map[string, *row] // jobs by owner
 	logs   map[string]*attempt                    // by the digest of their capability
+
+	groupHolders map[hub.Group]string              // the live job of a concurrency group
+	groupQueues  map[hub.Group]*btree.BTreeG[*row] // what waits for it
 
 	events    map[string][]hub.Event // by job
 	lastEvent int64
@@ -61,6 +65,7 @@ func New() *Store {
 		id:   "hub_" + uuid.NewString(),
 		jobs: map[string]*row{}, keys: map[idempotencyKey]keyed{}, queues: map[hub.QueueKey]*btree.BTreeG[*row]{},
 		live: &btree.Map[string, *row]{}, holds: map[string]*btree.Map[string, *row]{}, counts: map[hub.Owner]map[string]int{},
+		parts: map[part]int{}, groupHolders: map[hub.Group]string{}, groupQueues: map[hub.Group]*btree.BTreeG[*row]{},
 		owned: map[hub.Owner]*btree.Map[string, *row]{}, logs: map[string]*attempt{}, events: map[string][]hub.Event{},
 		runners: map[string]*hub.Runner{}, byOwner: map[hub.Owner]*btree.Map[string, *hub.Runner]{}, byToken: map[string]*hub.Runner{},
 		pairings: map[string]*hub.Pairing{}, codes: map[string]*hub.Pairing{}, tokens: map[string]*hub.Pairing{},
