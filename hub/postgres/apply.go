@@ -2,100 +2,140 @@ package postgres
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/runnerhub/runnerhub/hub"
 )
 
+// changeFields are what a change consists of.
+var changeFields = slices.Concat([]field[*hub.Change]{
+	of("id", "text", func(c *hub.Change) string { return c.Job.ID }),
+	of("guard_state", "text", func(c *hub.Change) string { return string(c.Guard.State) }),
+	of("guard_epoch", "bigint", func(c *hub.Change) int64 { return c.Guard.Epoch }),
+	of("guard_revision", "bigint", func(c *hub.Change) int64 { return c.Guard.Revision }),
+	of("owner", "text", func(c *hub.Change) string { return string(c.Job.Owner) }),
+	of("workspace_id", "text", func(c *hub.Change) string { return c.Job.WorkspaceID }),
+	of("concurrency_group", "text", func(c *hub.Change) string { return text(c.Job.Group) }),
+	of("max_running", "int", func(c *hub.Change) int32 { return int32(caps(c).owner) }),
+	of("max_share", "int", func(c *hub.Change) int32 { return int32(caps(c).workspace) }),
+
+	of("state", "text", func(c *hub.Change) string { return string(c.Job.State) }),
+	of("revision", "bigint", func(c *hub.Change) int64 { return c.Job.Revision }),
+	of("rank", "int", func(c *hub.Change) int32 { return int32(c.Job.Rank) }),
+	of("attempt", "int", func(c *hub.Change) int32 { return int32(c.Job.Attempt) }),
+	of("epoch", "bigint", func(c *hub.Change) int64 { return c.Job.Epoch }),
+	of("losses", "int", func(c *hub.Change) int32 { return int32(c.Job.Losses) }),
+	of("lease_runner_id", "text", func(c *hub.Change) string { return c.Job.LeaseRunnerID }),
+	of("lease_digest", "bytea", func(c *hub.Change) []byte { return c.Job.LeaseDigest }),
+	of("lease_request_id", "text", func(c *hub.Change) string { return text(c.Job.LeaseRequestID) }),
+	of("lease_expires_at", "timestamptz", func(c *hub.Change) stamp { return stamp(c.Job.LeaseExpiresAt) }),
+	of("deadline_at", "timestamptz", func(c *hub.Change) stamp { return stamp(c.Job.DeadlineAt) }),
+	of("phase", "text", func(c *hub.Change) string { return text(c.Job.Phase) }),
+	of("step", "text", func(c *hub.Change) string { return text(c.Job.Step) }),
+	of("progress", "text", func(c *hub.Change) string { return text(c.Job.Progress) }),
+	of("cancel_requested_at", "timestamptz", func(c *hub.Change) stamp { return stamp(c.Job.CancelRequestedAt) }),
+	of("cancel_reason", "text", func(c *hub.Change) string { return text(c.Job.CancelReason) }),
+	of("queued_at", "timestamptz", func(c *hub.Change) stamp { return stamp(c.Job.QueuedAt) }),
+	of("started_at", "timestamptz", func(c *hub.Change) stamp { return stamp(c.Job.StartedAt) }),
+	of("ended_at", "timestamptz", func(c *hub.Change) stamp { return stamp(c.Job.EndedAt) }),
+
+	of("leases", "boolean", func(c *hub.Change) bool { return c.NewAttempt != nil }),
+	of("log_digest", "bytea", func(c *hub.Change) []byte { return begun(c).LogDigest }),
+	of("leased_at", "timestamptz", func(c *hub.Change) stamp { return stamp(begun(c).LeasedAt) }),
+	of("starts", "boolean", func(c *hub.Change) bool { return c.Started }),
+	of("end_state", "text", func(c *hub.Change) *string { return optional(string(ended(c).State)) }),
+	of("end_at", "timestamptz", func(c *hub.Change) stamp { return stamp(ended(c).At) }),
+	of("report_digest", "bytea", func(c *hub.Change) []byte { return ended(c).ReportDigest }),
+	of("result", "bytea", func(c *hub.Change) []byte { return ended(c).Result }),
+}, failureFields("failure_", func(c *hub.Change) *hub.Failure { return c.Job.Failure }),
+	failureFields("end_", func(c *hub.Change) *hub.Failure { return ended(c).Failure }),
+	eventFields(func(c *hub.Change) hub.Event {
+		e := c.Event
+		e.Action, e.Detail = c.Action, c.Detail
+		return e
+	}),
+)
+
+// capsOf are the caps that a change is subject to, 0 for none.
+type capsOf struct{ owner, workspace int }
+
+func caps(c *hub.Change) capsOf {
+	if c.NewAttempt == nil { // only a lease is
+		return capsOf{}
+	}
+	return capsOf{c.MaxRunning, c.MaxRunningPerWorkspace}
+}
+
+func begun(c *hub.Change) hub.Attempt {
+	if c.NewAttempt == nil {
+		return hub.Attempt{}
+	}
+	return *c.NewAttempt
+}
+
+func ended(c *hub.Change) hub.AttemptEnd {
+	if c.EndAttempt == nil {
+		return hub.AttemptEnd{}
+	}
+	return *c.EndAttempt
+}
+
 // Apply implements hub.JobStore.
 func (s *Store) Apply(ctx context.Context, c hub.Change) error {
 	if c.Unchanged {
 		return nil
 	}
-	return s.write(ctx, "write a decision", func(ctx context.Context) error {
-		switch {
-		case c.NewAttempt != nil:
-			return s.applyLease(ctx, c)
-		case c.Started:
-			return s.apply(ctx, applyStart, applyArgs(c))
-		case c.EndAttempt != nil:
-			return s.apply(ctx, applyEnd, append(applyArgs(c), endArgs(*c.EndAttempt)...))
-		case c.Action != "":
-			return s.apply(ctx, applyPlain, applyArgs(c))
-		}
-		tag, err := s.pool.Exec(ctx, applyQuiet, append(guardArgs(c), rowArgs(c.Job)...)...)
-		if err == nil && tag.RowsAffected() == 0 {
-			return hub.ErrConflict
-		}
-		return err
-	})
+	return s.changes.do(ctx, &c)
 }
 
-func (s *Store) apply(ctx context.Context, sql string, args []any) error {
-	var done bool
-	if err := s.pool.QueryRow(ctx, sql, args...).Scan(&done); err != nil {
-		return err
+// applyAll writes changes in one transaction, of one job each, and says what became of each.
+func (s *Store) applyAll(ctx context.Context, ops []*hub.Change) ([]error, error) {
+	// Whoever locks rows in the same order never waits in a circle.
+	order := slices.SortedFunc(slices.Values(numbered(ops)), func(a, b int) int { return strings.Compare(ops[a].Job.ID, ops[b].Job.ID) })
+	sorted := make([]*hub.Change, len(ops))
+	var owners []string
+	for i, at := range order {
+		sorted[i] = ops[at]
+		if caps(ops[at]) != (capsOf{}) {
+			owners = append(owners, string(ops[at].Job.Owner))
+		}
 	}
-	if !done {
-		return hub.ErrConflict
+	outcome := make([]error, len(ops))
+	for i := range outcome {
+		outcome[i] = hub.ErrConflict
+	}
+	err := s.locked(ctx, lockOwner, owners, applyChanges, argsOf(changeFields, sorted), func(rows pgx.Rows) error {
+		var n, reason int
+		_, err := pgx.ForEachRow(rows, []any{&n, &reason}, func() error {
+			at := order[n-1]
+			outcome[at] = refusal(ops[at], reason)
+			return nil
+		})
+		return err
+	})
+	return outcome, err
+}
+
+// refusal says why a lease was refused, nil when it was not.
+func refusal(c *hub.Change, reason int) error {
+	switch reason {
+	case refusedOwner:
+		return hub.OverRunning(c.MaxRunning)
+	case refusedWorkspace:
+		return hub.OverWorkspace(c.MaxRunningPerWorkspace)
+	case refusedGroup:
+		return hub.ErrGroupBusy
 	}
 	return nil
 }
 
-func (s *Store) applyLease(ctx context.Context, c hub.Change) error {
-	var done bool
-	var refused string
-	var err error
-	owner := string(c.Job.Owner)
-	args := append(applyArgs(c), leaseArgs(*c.NewAttempt)...)
-	args = append(args, c.MaxRunning, owner, c.MaxRunningPerWorkspace, c.Job.WorkspaceID, text(c.Job.Group))
-	scan := func(r pgx.Row) error { return r.Scan(&done, &refused) }
-	if c.MaxRunning > 0 || c.MaxRunningPerWorkspace > 0 {
-		err = s.locked(ctx, lockOwner, owner, applyLease, args, scan)
-	} else {
-		err = scan(s.pool.QueryRow(ctx, applyLease, args...))
+func numbered[T any](list []T) []int {
+	out := make([]int, len(list))
+	for i := range out {
+		out[i] = i
 	}
-	switch {
-	case err != nil || done:
-		return err
-	case refused == refusedOwner:
-		return hub.OverRunning(c.MaxRunning)
-	case refused == refusedWorkspace:
-		return hub.OverWorkspace(c.MaxRunningPerWorkspace)
-	case refused == refusedGroup:
-		return hub.ErrGroupBusy
-	}
-	return hub.ErrConflict
-}
-
-func applyArgs(c hub.Change) []any {
-	e := c.Event
-	e.Action, e.Detail = c.Action, c.Detail
-	return append(append(eventArgs(e), guardArgs(c)...), rowArgs(c.Job)...)
-}
-
-func guardArgs(c hub.Change) []any {
-	return []any{c.Job.ID, string(c.Guard.State), c.Guard.Epoch, c.Guard.Revision}
-}
-
-func rowArgs(j hub.Job) []any {
-	args := append(make([]any, 0, 40),
-		string(j.State), j.Revision, j.Rank, j.Attempt, j.Epoch, j.Losses,
-		j.LeaseRunnerID, j.LeaseDigest, text(j.LeaseRequestID), stamp(j.LeaseExpiresAt), stamp(j.DeadlineAt),
-		text(j.Phase), text(j.Step), text(j.Progress), stamp(j.CancelRequestedAt), text(j.CancelReason),
-	)
-	args = append(args, failureArgs(j.Failure)...)
-	return append(args, stamp(j.QueuedAt), stamp(j.StartedAt), stamp(j.EndedAt))
-}
-
-func leaseArgs(a hub.Attempt) []any {
-	return []any{
-		a.Number, a.RunnerID, a.Epoch, string(a.State), a.LeaseDigest, a.LogDigest, stamp(a.LeasedAt), stamp(a.StartedAt),
-	}
-}
-
-func endArgs(e hub.AttemptEnd) []any {
-	args := []any{string(e.State), stamp(e.At), e.ReportDigest}
-	return append(append(args, failureArgs(e.Failure)...), e.Result)
+	return out
 }

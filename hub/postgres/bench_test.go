@@ -24,7 +24,7 @@ import (
 //   - x-capped is the same with both caps in force, each of which takes a lock on its key (4 owners share the workers);
 //   - x-noise is the bare statements against themselves: how much of the above is chance.
 func BenchmarkJob(b *testing.B) {
-	for _, workers := range []int{1, 8} {
+	for _, workers := range []int{1, 8, 64} {
 		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
 			url := newDatabase(b)
 			// A busy machine is no reason to fail.
@@ -42,7 +42,7 @@ func BenchmarkJob(b *testing.B) {
 			}
 			var times [][]time.Duration
 			for b.Loop() {
-				times = byTurns(b, workers, 400/workers, sides)
+				times = byTurns(b, workers, max(400/workers, 40), sides)
 			}
 			bare := median(times[0])
 			b.ReportMetric(0, "ns/op")

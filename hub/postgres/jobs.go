@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -14,69 +15,108 @@ import (
 // errRace says that a key was taken by a transaction that this one cannot see yet.
 var errRace = errors.New("postgres: the idempotency key is being taken")
 
+// enqueueFields are what a new job consists of.
+var enqueueFields = slices.Concat([]field[*hub.EnqueueParams]{
+	of("id", "text", func(p *hub.EnqueueParams) string { return p.Job.ID }),
+	of("workspace_id", "text", func(p *hub.EnqueueParams) string { return p.Job.WorkspaceID }),
+	of("owner", "text", func(p *hub.EnqueueParams) string { return string(p.Job.Owner) }),
+	of("runner_id", "text", func(p *hub.EnqueueParams) string { return p.Job.RunnerID }),
+	of("queue_key", "text", func(p *hub.EnqueueParams) string { return string(p.Job.QueueKey()) }),
+	of("state", "text", func(p *hub.EnqueueParams) string { return string(p.Job.State) }),
+	of("revision", "bigint", func(p *hub.EnqueueParams) int64 { return p.Job.Revision }),
+	of("priority", "int", func(p *hub.EnqueueParams) int32 { return int32(p.Job.Priority) }),
+	of("rank", "int", func(p *hub.EnqueueParams) int32 { return int32(p.Job.Rank) }),
+	of("created_at", "timestamptz", func(p *hub.EnqueueParams) stamp { return stamp(p.Job.CreatedAt) }),
+	of("queued_at", "timestamptz", func(p *hub.EnqueueParams) stamp { return stamp(p.Job.QueuedAt) }),
+	of("max_attempts", "int", func(p *hub.EnqueueParams) int32 { return int32(p.Job.MaxAttempts) }),
+	of("concurrency_group", "text", func(p *hub.EnqueueParams) string { return text(p.Job.Group) }),
+
+	of("name", "text", func(p *hub.EnqueueParams) string { return text(p.Payload.Name) }),
+	of("spec", "bytea", func(p *hub.EnqueueParams) []byte { return nonNil(p.Payload.Spec) }),
+	of("requires", "text", func(p *hub.EnqueueParams) string { return listLiteral(p.Payload.Requires) }),
+	of("labels", "text", func(p *hub.EnqueueParams) string { return listLiteral(p.Payload.Labels) }),
+	of("timeout_ns", "bigint", func(p *hub.EnqueueParams) int64 { return int64(p.Payload.Timeout) }),
+	of("grace_ns", "bigint", func(p *hub.EnqueueParams) int64 { return int64(p.Payload.Grace) }),
+	of("retry_on", "text", func(p *hub.EnqueueParams) string { return listLiteral(p.Payload.RetryOn) }),
+	of("submitted_by", "text", func(p *hub.EnqueueParams) string { return p.Payload.SubmittedBy }),
+	of("retry_of", "text", func(p *hub.EnqueueParams) string { return p.Payload.RetryOf }),
+	of("cancel_running", "boolean", func(p *hub.EnqueueParams) bool { return p.Payload.CancelRunning }),
+
+	of("key", "text", func(p *hub.EnqueueParams) string { return text(p.IdempotencyKey) }),
+	of("fingerprint", "bytea", func(p *hub.EnqueueParams) []byte { return nonNil(p.Fingerprint) }),
+	of("max_queued", "int", func(p *hub.EnqueueParams) int32 { return int32(p.MaxQueued) }),
+}, eventFields(func(p *hub.EnqueueParams) hub.Event { return p.Event }))
+
 // Enqueue implements hub.JobStore.
 func (s *Store) Enqueue(ctx context.Context, p hub.EnqueueParams) (job hub.Job, existing bool, err error) {
-	err = s.write(ctx, "enqueue", func(ctx context.Context) error {
-		earlier, err := s.enqueueOnce(ctx, p)
-		for try := 1; errors.Is(err, errRace) && try < tries; try++ {
-			earlier, err = s.enqueueOnce(ctx, p)
+	op := &enqueueing{EnqueueParams: &p}
+	for try := 1; ; try++ {
+		err = s.enqueues.do(ctx, op)
+		if !errors.Is(err, errRace) || try == tries {
+			break
 		}
-		switch {
-		case errors.Is(err, errRace):
-			return unavailable("enqueue", err).WithHint("the same idempotency key is in use by another request; try again")
-		case err != nil:
-			return err
-		case earlier == "":
-			job = storedJob(p.Job)
-			return nil
-		}
-		existing = true
-		job, err = s.getJob(ctx, earlier)
-		return err
-	})
-	return job, existing, err
-}
-
-// enqueueOnce stores a job, or returns the id of the one that its key had stored before.
-func (s *Store) enqueueOnce(ctx context.Context, p hub.EnqueueParams) (earlier string, err error) {
-	var done, room bool
-	var earlierID *string
-	var fingerprint []byte
-	k := string(p.Job.QueueKey())
-	args := append(eventArgs(p.Event), enqueueArgs(p)...)
-	scan := func(r pgx.Row) error { return r.Scan(&done, &room, &earlierID, &fingerprint) }
-	if p.MaxQueued > 0 {
-		err = s.locked(ctx, lockQueue, k, enqueue, args, scan)
-	} else {
-		err = scan(s.pool.QueryRow(ctx, enqueue, args...))
 	}
 	switch {
-	case err != nil || done:
-		return "", err
-	case earlierID != nil && bytes.Equal(fingerprint, p.Fingerprint):
-		return *earlierID, nil
-	case earlierID != nil:
-		return "", hub.Errorf(hub.Conflict, "the idempotency key was used for another request").
-			WithHint("use a new key for a new job, or repeat the first request unchanged").
-			WithDetail("job_id", *earlierID)
-	case !room:
-		return "", hub.Errorf(hub.QueueFull, "the queue holds %d jobs and takes no more", p.MaxQueued).
-			WithHint("wait until some have run, or cancel some").
-			WithDetail("cap", "max_queued").WithDetail("limit", p.MaxQueued)
-	default:
-		return "", errRace
+	case errors.Is(err, errRace):
+		return job, false, unavailable("enqueue", err).WithHint("the same idempotency key is in use by another request; try again")
+	case err != nil:
+		return job, false, err
+	case op.earlier == "":
+		return storedJob(p.Job), false, nil
 	}
+	job, err = s.GetJob(ctx, op.earlier)
+	return job, true, err
 }
 
-func enqueueArgs(p hub.EnqueueParams) []any {
-	j, l := p.Job, p.Payload
-	return []any{
-		j.ID, j.WorkspaceID, string(j.Owner), j.RunnerID, string(j.QueueKey()), string(j.State), // 12
-		j.Revision, j.Priority, j.Rank, stamp(j.CreatedAt), stamp(j.QueuedAt), j.MaxAttempts, // 18
-		text(l.Name), texts(l.Requires), texts(l.Labels), int64(l.Timeout), l.SubmittedBy, l.RetryOf, // 24
-		text(p.IdempotencyKey), nonNil(p.Fingerprint), p.MaxQueued, // 30
-		nonNil(l.Spec), int64(l.Grace), texts(l.RetryOn), // 33
-		text(j.Group), l.CancelRunning, // 36
+// enqueueing is a job that is being stored.
+type enqueueing struct {
+	*hub.EnqueueParams
+	earlier string // the job that the key had stored before
+}
+
+// enqueueAll stores jobs in one transaction, and says what became of each.
+func (s *Store) enqueueAll(ctx context.Context, ops []*enqueueing) ([]error, error) {
+	params := make([]*hub.EnqueueParams, len(ops))
+	var queues []string
+	for i, op := range ops {
+		params[i] = op.EnqueueParams
+		if op.MaxQueued > 0 {
+			queues = append(queues, string(op.Job.QueueKey()))
+		}
+	}
+	outcome := make([]error, len(ops))
+	err := s.locked(ctx, lockQueue, queues, enqueueJobs, argsOf(enqueueFields, params), func(rows pgx.Rows) error {
+		var n int
+		var done, room bool
+		var earlier *string
+		var fingerprint []byte
+		_, err := pgx.ForEachRow(rows, []any{&n, &done, &room, &earlier, &fingerprint}, func() error {
+			if op := ops[n-1]; !done {
+				outcome[n-1] = op.refused(room, earlier, fingerprint)
+			}
+			return nil
+		})
+		return err
+	})
+	return outcome, err
+}
+
+// refused says why a job was not stored.
+func (op *enqueueing) refused(room bool, earlier *string, fingerprint []byte) error {
+	switch {
+	case earlier != nil && bytes.Equal(fingerprint, op.Fingerprint):
+		op.earlier = *earlier
+		return nil
+	case earlier != nil:
+		return hub.Errorf(hub.Conflict, "the idempotency key was used for another request").
+			WithHint("use a new key for a new job, or repeat the first request unchanged").
+			WithDetail("job_id", *earlier)
+	case !room:
+		return hub.Errorf(hub.QueueFull, "the queue holds %d jobs and takes no more", op.MaxQueued).
+			WithHint("wait until some have run, or cancel some").
+			WithDetail("cap", "max_queued").WithDetail("limit", op.MaxQueued)
+	default:
+		return errRace
 	}
 }
 
@@ -93,12 +133,14 @@ func storedJob(j hub.Job) hub.Job {
 	return j
 }
 
-// locked runs one statement behind a lock that lasts until it is committed. Both travel together. The
-// statement looks at what was committed before the lock was had, since each has a snapshot of its own.
-func (s *Store) locked(ctx context.Context, class int, key, sql string, args []any, scan func(pgx.Row) error) error {
+// locked runs one statement behind locks that last until it is committed. Both travel together. The
+// statement looks at what was committed before the locks were had, since each has a snapshot of its own.
+func (s *Store) locked(ctx context.Context, class int, keys []string, sql string, args []any, scan func(pgx.Rows) error) error {
 	var b pgx.Batch
-	b.Queue(lockKey, class, key)
-	b.Queue(sql, args...).QueryRow(scan)
+	if len(keys) > 0 {
+		b.Queue(lockKeys, class, keys)
+	}
+	b.Queue(sql, args...).Query(scan)
 	// Only Close tells that the transaction was committed.
 	return s.pool.SendBatch(ctx, &b).Close()
 }

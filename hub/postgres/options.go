@@ -9,6 +9,9 @@ import (
 type Options struct {
 	// MaxConns caps the pool. Zero: what the URL says (pool_max_conns), else 16. Listen has a connection of its own besides.
 	MaxConns int
+	// DirectWrites gives each write a transaction of its own instead of letting those that are made at the same
+	// time share one. It is there to measure what sharing gains.
+	DirectWrites bool
 	// SkipMigrations opens the store without bringing its schema up to date.
 	SkipMigrations bool
 

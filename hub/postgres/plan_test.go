@@ -3,7 +3,9 @@ package postgres
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -32,12 +34,14 @@ func hotStatements() []hot {
 	c := hub.Change{Decision: hub.Decision{Job: j, Guard: hub.Guard{State: hub.JobRunning, Epoch: 1, Revision: 1}}, Event: p.Event}
 	c.Job.LeaseRunnerID, c.Job.LeaseDigest = "rnr-7", []byte("d")
 	c.Job.LeaseExpiresAt, c.Job.DeadlineAt, c.Job.StartedAt = at(9), at(10), at(2)
-	row := applyArgs(c)
-	first := c
+	first, renewed, settled := c, c, c
 	first.Job.ID, first.Job.State, first.Guard = job, hub.JobLeased, hub.Guard{State: hub.JobQueued, Revision: 1}
-	lease := append(applyArgs(first), leaseArgs(hub.Attempt{Number: 1, RunnerID: "rnr-7", Epoch: 1, State: hub.AttemptLeased,
-		LeaseDigest: []byte("d"), LogDigest: []byte("x"), LeasedAt: at(1)})...)
-	end := hub.AttemptEnd{State: hub.AttemptSucceeded, At: at(9), ReportDigest: []byte("d"), Result: []byte("{}")}
+	first.NewAttempt = &hub.Attempt{Number: 1, RunnerID: "rnr-7", Epoch: 1, State: hub.AttemptLeased,
+		LeaseDigest: []byte("d"), LogDigest: []byte("x"), LeasedAt: at(1)}
+	first.MaxRunning, first.MaxRunningPerWorkspace, first.Job.Group = 100, 100, "deploy"
+	c.Started = true
+	settled.EndAttempt = &hub.AttemptEnd{State: hub.AttemptSucceeded, At: at(9), ReportDigest: []byte("d"), Result: []byte("{}")}
+	changes := func(list ...*hub.Change) []any { return argsOf(changeFields, list) }
 	list := func(f hub.JobFilter) (string, []any) {
 		f.Limit = 20
 		return listJobs(f)
@@ -46,14 +50,13 @@ func hotStatements() []hot {
 	page, pageArgs := list(hub.JobFilter{
 		Owners: []hub.Owner{"user:usr_7", "user:usr_8"}, States: []hub.JobState{hub.JobSucceeded}, BeforeID: "job_f0010000",
 	})
+	apply := []string{"jobs_pkey", "jobs_live_owner", "jobs_group"} // one statement, whose plan has a place for each
 	return []hot{
-		{"enqueue", enqueue, append(eventArgs(p.Event), enqueueArgs(p)...), []string{"jobs_claim"}, 120},
-		{"lease", applyLease, append(lease, 100, "user:usr_7", 100, "wsp_1", "deploy"),
-			[]string{"jobs_pkey", "jobs_live_owner", "jobs_group"}, 130},
-		{"start", applyStart, row, []string{"jobs_pkey"}, 80},
-		{"heartbeat", applyQuiet, append(guardArgs(c), rowArgs(c.Job)...), []string{"jobs_pkey"}, 40},
-		{"plain", applyPlain, row, []string{"jobs_pkey"}, 60},
-		{"settle", applyEnd, append(slices.Clone(row), endArgs(end)...), []string{"jobs_pkey"}, 100},
+		{"enqueue", enqueueJobs, argsOf(enqueueFields, []*hub.EnqueueParams{&p}), []string{"jobs_claim"}, 120},
+		{"lease", applyChanges, changes(&first), apply, 140},
+		{"start", applyChanges, changes(&c), apply, 80},
+		{"heartbeat", applyChanges, changes(&renewed), apply, 40},
+		{"settle", applyChanges, changes(&settled), apply, 100},
 		{"job", selectJob, []any{job}, []string{"jobs_pkey"}, 10},
 		{"payload", selectPayload, []any{job}, nil, 10},
 		{"queue", selectQueued, []any{key, -2147483648, "", 10}, []string{"jobs_claim"}, 90},
@@ -180,7 +183,8 @@ func TestHeartbeatIsHOT(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tx.Rollback(ctx)
-	tag, err := tx.Exec(ctx, applyQuiet, append(guardArgs(change(d)), rowArgs(d.Job)...)...)
+	c = change(d)
+	tag, err := tx.Exec(ctx, applyChanges, argsOf(changeFields, []*hub.Change{&c})...)
 	if err != nil || tag.RowsAffected() != 1 {
 		t.Fatalf("%s, error %v", tag, err)
 	}
@@ -279,7 +283,44 @@ func literal(t *testing.T, v any) string {
 	case time.Time:
 		return quote(v.Format(time.RFC3339Nano))
 	default:
-		t.Fatalf("no literal for %T", v)
+		list := reflect.ValueOf(v)
+		if list.Kind() != reflect.Slice {
+			t.Fatalf("no literal for %T", v)
+		}
+		words := make([]string, list.Len())
+		for i := range words {
+			words[i] = element(t, list.Index(i).Interface())
+		}
+		return quote("{" + strings.Join(words, ",") + "}")
+	}
+}
+
+// element writes a value as an element of an array.
+func element(t *testing.T, v any) string {
+	t.Helper()
+	if p := reflect.ValueOf(v); p.Kind() == reflect.Pointer {
+		if p.IsNil() {
+			return "NULL"
+		}
+		v = p.Elem().Interface()
+	}
+	switch v := v.(type) {
+	case int32, int64, bool:
+		return fmt.Sprint(v)
+	case string:
+		return strconv.Quote(v)
+	case []byte:
+		if v == nil {
+			return "NULL"
+		}
+		return fmt.Sprintf(`"\\x%x"`, v)
+	case stamp:
+		if time.Time(v).IsZero() {
+			return "NULL"
+		}
+		return strconv.Quote(time.Time(v).Format(time.RFC3339Nano))
+	default:
+		t.Fatalf("no element for %T", v)
 		return ""
 	}
 }

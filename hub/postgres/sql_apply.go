@@ -1,84 +1,94 @@
 package postgres
 
-// The parameters of a write: 1 to 11 the event, 12 to 15 the guard, 16 to 38 the row, from 39 on what
-// else is written. A heartbeat has no event, so that its parameters begin with the guard.
+// insertEvents is the part of a statement that writes the event of each row of "done" that has one.
+const insertEvents = `
+	INSERT INTO events (` + eventColumns + `)
+	SELECT at, actor, on_behalf_of, action, address, event_owner, event_workspace, event_job, event_attempt, event_runner,
+		detail::jsonb
+	FROM done WHERE action <> ''`
+
+// What a lease was refused for; the first of several is told.
 const (
-	applyRow = `
-		UPDATE jobs SET state = $16, revision = $17, rank = $18, attempt = $19, epoch = $20, losses = $21,
-			lease_runner_id = $22, lease_digest = $23, lease_request_id = $24, lease_expires_at = $25, deadline_at = $26,
-			phase = $27, step = $28, progress = $29, cancel_requested_at = $30, cancel_reason = $31,
-			failure_class = $32, failure_message = $33, failure_hint = $34, failure_container = $35,
-			queued_at = $36, started_at = $37, ended_at = $38
-		WHERE id = $12 AND state = $13 AND epoch = $14 AND revision = $15`
-
-	// applyQuiet changes a row of which there is nothing to tell: a lease was renewed. None of the columns that
-	// it really changes is in an index, so that the new row stays in its page (HOT).
-	applyQuiet = `
-		UPDATE jobs SET state = $5, revision = $6, rank = $7, attempt = $8, epoch = $9, losses = $10,
-			lease_runner_id = $11, lease_digest = $12, lease_request_id = $13, lease_expires_at = $14, deadline_at = $15,
-			phase = $16, step = $17, progress = $18, cancel_requested_at = $19, cancel_reason = $20,
-			failure_class = $21, failure_message = $22, failure_hint = $23, failure_container = $24,
-			queued_at = $25, started_at = $26, ended_at = $27
-		WHERE id = $1 AND state = $2 AND epoch = $3 AND revision = $4`
-
-	// applyPlain changes the row alone.
-	applyPlain = `WITH done AS (` + applyRow + ` RETURNING 1),
-		event AS (` + insertEvent + ` WHERE $4 <> '')
-		SELECT EXISTS (SELECT FROM done)`
-
-	// applyLease begins an attempt, unless its owner has $47 of them live, or its workspace $49 on that owner's
-	// runners (0: no cap), or another live job holds its group ($51, '' for none). It also answers which of these it was.
-	// Two leases of one group at once both find it free: then the index jobs_group refuses the later one.
-	applyLease = `WITH room AS MATERIALIZED (
-			SELECT $47::int = 0 OR (SELECT count(*) FROM (
-				SELECT FROM jobs WHERE owner = $48::text AND state IN ('leased', 'running') LIMIT $47::int
-			) l) < $47::int AS ok
-		), share AS MATERIALIZED (
-			SELECT $49::int = 0 OR (SELECT count(*) FROM (
-				SELECT FROM jobs WHERE owner = $48::text AND workspace_id = $50::text AND state IN ('leased', 'running') LIMIT $49::int
-			) l) < $49::int AS ok
-		), free AS MATERIALIZED (
-			SELECT $51::text = '' OR NOT EXISTS (
-				SELECT FROM jobs WHERE workspace_id = $50::text AND concurrency_group = $51::text
-					AND concurrency_group <> '' AND state IN ('leased', 'running')) AS ok
-		), done AS (` + applyRow + ` AND (SELECT ok FROM room) AND (SELECT ok FROM share) AND (SELECT ok FROM free) RETURNING 1),
-		attempt AS (
-			INSERT INTO attempts (job_id, number, runner_id, epoch, state, lease_digest, log_digest, leased_at, started_at)
-			SELECT $12, $39::int, $40::text, $41::bigint, $42::text, $43::bytea, $44::bytea, $45::timestamptz, $46::timestamptz
-			FROM done
-		), event AS (` + insertEvent + ` WHERE $4 <> '')
-		SELECT EXISTS (SELECT FROM done), CASE
-			WHEN NOT EXISTS (SELECT FROM jobs WHERE id = $12 AND state = $13 AND epoch = $14 AND revision = $15) THEN ''
-			WHEN NOT (SELECT ok FROM room) THEN '` + refusedOwner + `'
-			WHEN NOT (SELECT ok FROM share) THEN '` + refusedWorkspace + `'
-			WHEN NOT (SELECT ok FROM free) THEN '` + refusedGroup + `'
-			ELSE '' END`
-
-	// What a lease was refused for.
-	refusedOwner     = "owner"
-	refusedWorkspace = "workspace"
-	refusedGroup     = "group"
-
-	// itsAttempt holds a write to an attempt in the states it may be in. To look is enough: an attempt changes
-	// only together with its job's revision, which the guard has.
-	itsAttempt = ` AND EXISTS (SELECT FROM attempts WHERE job_id = $12 AND number = $19 AND state `
-
-	// applyStart acknowledges an attempt.
-	applyStart = `WITH done AS (` + applyRow + itsAttempt + `= 'leased') RETURNING 1),
-		attempt AS (
-			UPDATE attempts SET state = 'running', started_at = $37
-			FROM done WHERE job_id = $12 AND number = $19
-		), event AS (` + insertEvent + ` WHERE $4 <> '')
-		SELECT EXISTS (SELECT FROM done)`
-
-	// applyEnd ends an attempt and keeps its result, if there is one.
-	applyEnd = `WITH done AS (` + applyRow + itsAttempt + `IN ('leased', 'running')) RETURNING 1),
-		attempt AS (
-			UPDATE attempts SET state = $39::text, ended_at = $40::timestamptz, report_digest = $41::bytea,
-				failure_class = $42::text, failure_message = $43::text, failure_hint = $44::text, failure_container = $45::text
-			FROM done WHERE job_id = $12 AND number = $19
-		), result AS (
-			INSERT INTO results (job_id, number, result) SELECT $12, $19, $46::bytea FROM done WHERE $46::bytea IS NOT NULL
-		), event AS (` + insertEvent + ` WHERE $4 <> '')
-		SELECT EXISTS (SELECT FROM done)`
+	refusedOwner     = 1
+	refusedWorkspace = 2
+	refusedGroup     = 3
 )
+
+// applyChanges writes decisions, each guarded by the row that it was made on. It answers with the number of each
+// that was written (0), and of each lease that was refused though its guard holds, with the reason. Those of
+// neither found another row.
+//
+// Caps count what was live before, and as if all the leases of this statement that come before were given. Two
+// leases of one group both find it free: then the index jobs_group refuses the statement.
+//
+// To look whether an attempt is in the state that it is changed from is enough: an attempt changes
+// only together with its job's revision, which the guard has. It is looked up one by one: EXISTS would be
+// answered from a hash of all that are live.
+//
+// When a lease is renewed none of the columns that really change is in an index, so that the new
+// row stays in its page (HOT).
+var applyChanges = `
+WITH ops AS MATERIALIZED (` + rowsOf(changeFields) + `),
+live AS MATERIALIZED (
+	SELECT c.owner, (SELECT count(*) FROM (
+		SELECT FROM jobs j WHERE j.owner = c.owner AND j.state IN ('leased', 'running') LIMIT c.most
+	) l) AS jobs
+	FROM (SELECT owner, max(max_running) AS most FROM ops WHERE max_running > 0 GROUP BY owner) c
+), shares AS MATERIALIZED (
+	SELECT c.owner, c.workspace_id, (SELECT count(*) FROM (
+		SELECT FROM jobs j WHERE j.owner = c.owner AND j.workspace_id = c.workspace_id AND j.state IN ('leased', 'running')
+		LIMIT c.most
+	) l) AS jobs
+	FROM (
+		SELECT owner, workspace_id, max(max_share) AS most FROM ops WHERE max_share > 0 GROUP BY owner, workspace_id
+	) c
+), reasons AS MATERIALIZED (
+	SELECT o.n, 1 AS reason FROM (
+		SELECT n, owner, max_running, row_number() OVER (PARTITION BY owner ORDER BY n) AS turn
+		FROM ops WHERE max_running > 0
+	) o JOIN live USING (owner) WHERE live.jobs + o.turn > o.max_running
+	UNION ALL
+	SELECT o.n, 2 FROM (
+		SELECT n, owner, workspace_id, max_share, row_number() OVER (PARTITION BY owner, workspace_id ORDER BY n) AS turn
+		FROM ops WHERE max_share > 0
+	) o JOIN shares USING (owner, workspace_id) WHERE shares.jobs + o.turn > o.max_share
+	UNION ALL
+	SELECT o.n, 3 FROM ops o CROSS JOIN LATERAL (
+		SELECT FROM jobs j WHERE j.workspace_id = o.workspace_id AND j.concurrency_group = o.concurrency_group
+			AND j.concurrency_group <> '' AND j.state IN ('leased', 'running') LIMIT 1
+	) holder WHERE o.leases AND o.concurrency_group <> ''
+), done AS (
+	UPDATE jobs j SET state = o.state, revision = o.revision, rank = o.rank, attempt = o.attempt, epoch = o.epoch, losses = o.losses,
+		lease_runner_id = o.lease_runner_id, lease_digest = o.lease_digest, lease_request_id = o.lease_request_id,
+		lease_expires_at = o.lease_expires_at, deadline_at = o.deadline_at,
+		phase = o.phase, step = o.step, progress = o.progress,
+		cancel_requested_at = o.cancel_requested_at, cancel_reason = o.cancel_reason,
+		failure_class = o.failure_class, failure_message = o.failure_message,
+		failure_hint = o.failure_hint, failure_container = o.failure_container,
+		queued_at = o.queued_at, started_at = o.started_at, ended_at = o.ended_at
+	FROM ops o
+	WHERE j.id = o.id AND j.state = o.guard_state AND j.epoch = o.guard_epoch AND j.revision = o.guard_revision
+		AND o.n NOT IN (SELECT n FROM reasons)
+		AND (NOT o.starts OR (
+			SELECT a.state FROM attempts a WHERE a.job_id = o.id AND a.number = o.attempt) = 'leased')
+		AND (o.end_state IS NULL OR (
+			SELECT a.state FROM attempts a WHERE a.job_id = o.id AND a.number = o.attempt) IN ('leased', 'running'))
+	RETURNING o.*
+), leased AS (
+	INSERT INTO attempts (job_id, number, runner_id, epoch, state, lease_digest, log_digest, leased_at)
+	SELECT id, attempt, lease_runner_id, epoch, 'leased', lease_digest, log_digest, leased_at
+	FROM done WHERE leases
+), started AS (
+	UPDATE attempts a SET state = 'running', started_at = d.started_at
+	FROM done d WHERE d.starts AND a.job_id = d.id AND a.number = d.attempt
+), ended AS (
+	UPDATE attempts a SET state = d.end_state, ended_at = d.end_at, report_digest = d.report_digest,
+		failure_class = d.end_class, failure_message = d.end_message, failure_hint = d.end_hint, failure_container = d.end_container
+	FROM done d WHERE d.end_state IS NOT NULL AND a.job_id = d.id AND a.number = d.attempt
+), result AS (
+	INSERT INTO results (job_id, number, result) SELECT id, attempt, result FROM done WHERE result IS NOT NULL
+), event AS (` + insertEvents + `)
+SELECT n::int, 0 FROM done
+UNION ALL
+SELECT o.n::int, r.reason FROM (SELECT n, min(reason) AS reason FROM reasons GROUP BY n) r JOIN ops o USING (n)
+JOIN jobs j ON j.id = o.id AND j.state = o.guard_state AND j.epoch = o.guard_epoch AND j.revision = o.guard_revision`

@@ -17,12 +17,13 @@ const (
 	selectHubID  = `SELECT value FROM meta WHERE key = 'hub_id'`
 	selectNotify = `SELECT pg_notify($1, payload) FROM unnest($2::text[]) payload`
 
-	// lockKey holds everybody else who takes the same key until the transaction has ended. Keys that share
-	// a hash wait for each other for nothing. The class keeps kinds of keys apart.
-	lockKey = `SELECT pg_advisory_xact_lock($1, hashtext($2))`
+	// lockKeys holds everybody else who takes one of the same keys until the transaction has ended, in the same
+	// order everywhere, so that nobody waits in a circle. Keys that share a hash wait for each other for nothing.
+	// The class keeps kinds of keys apart.
+	lockKeys = `SELECT pg_advisory_xact_lock($1, hash) FROM (SELECT DISTINCT hashtext(key) FROM unnest($2::text[]) key ORDER BY 1) k(hash)`
 )
 
-// The classes of lockKey.
+// The classes of lockKeys.
 const (
 	lockQueue     = 1 // enqueueing under a cap, by queue key
 	lockOwner     = 2 // leasing under a cap, by owner

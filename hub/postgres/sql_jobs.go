@@ -13,35 +13,46 @@ const (
 
 	selectJob     = `SELECT ` + jobColumns + ` FROM jobs j WHERE j.id = $1`
 	selectPayload = `SELECT ` + payloadColumns + `, p.spec FROM job_payloads p WHERE p.job_id = $1`
-
-	// enqueue stores a job unless its queue is full ($32 is the cap, 0 for none) or its key is taken. It
-	// answers whether it did, whether there was room, and what the key had stored before. Neither
-	// stored nor taken and yet room: another transaction took the key at this moment.
-	enqueue = `
-	WITH earlier AS (
-		SELECT job_id, fingerprint FROM idempotency_keys WHERE $30::text <> '' AND scope = $28 AND key = $30
-	), room AS MATERIALIZED (
-		SELECT $32::int = 0 OR (SELECT count(*) FROM (
-			SELECT FROM jobs WHERE queue_key = $16 AND state = 'queued' LIMIT $32::int
-		) q) < $32::int AS ok
-	), key AS (
-		INSERT INTO idempotency_keys (scope, key, fingerprint, job_id, created_at)
-		SELECT $28::text, $30::text, $31::bytea, $12::text, $21::timestamptz FROM room WHERE ok AND $30 <> ''
-		ON CONFLICT DO NOTHING RETURNING 1
-	), done AS MATERIALIZED (
-		SELECT FROM room WHERE ok AND ($30 = '' OR EXISTS (SELECT FROM key))
-	), job AS (
-		INSERT INTO jobs (id, workspace_id, owner, runner_id, queue_key, state, revision, priority, rank,
-			created_at, queued_at, max_attempts, concurrency_group)
-		SELECT $12::text, $13::text, $14::text, $15::text, $16::text, $17::text, $18::bigint, $19::int, $20::int,
-			$21::timestamptz, $22::timestamptz, $23::int, $36::text FROM done
-	), payload AS (
-		INSERT INTO job_payloads (job_id, name, requires, labels, timeout_ns, submitted_by, retry_of, spec, grace_ns, retry_on,
-			cancel_running)
-		SELECT $12, $24::text, $25::text[], $26::text[], $27::bigint, $28::text, $29::text, $33::bytea, $34::bigint, $35::text[],
-			$37::boolean
-		FROM done
-	), event AS (` + insertEvent + `)
-	SELECT EXISTS (SELECT FROM done), (SELECT ok FROM room),
-		(SELECT job_id FROM earlier), (SELECT fingerprint FROM earlier)`
 )
+
+// enqueueJobs stores jobs, each unless its queue is full or its key is taken. It answers for each whether it was
+// stored, whether there was room, and what its key had stored before. Neither stored nor taken and
+// yet room: another transaction took the key at this moment.
+var enqueueJobs = `
+WITH ops AS MATERIALIZED (` + rowsOf(enqueueFields) + `),
+earlier AS MATERIALIZED (
+	SELECT o.n, k.job_id, k.fingerprint
+	FROM ops o JOIN idempotency_keys k ON k.scope = o.submitted_by AND k.key = o.key WHERE o.key <> ''
+), depth AS MATERIALIZED (
+	SELECT c.queue_key, (SELECT count(*) FROM (
+		SELECT FROM jobs j WHERE j.queue_key = c.queue_key AND j.state = 'queued' LIMIT c.most
+	) q) AS jobs
+	FROM (SELECT queue_key, max(max_queued) AS most FROM ops WHERE max_queued > 0 GROUP BY queue_key) c
+), full_up AS MATERIALIZED (
+	SELECT o.n FROM (
+		SELECT n, queue_key, max_queued, row_number() OVER (PARTITION BY queue_key ORDER BY n) AS turn FROM ops
+		WHERE max_queued > 0 AND n NOT IN (SELECT n FROM earlier)
+	) o JOIN depth USING (queue_key) WHERE depth.jobs + o.turn > o.max_queued
+), key AS (
+	INSERT INTO idempotency_keys (scope, key, fingerprint, job_id, created_at)
+	SELECT submitted_by, key, fingerprint, id, created_at FROM ops
+	WHERE key <> '' AND n NOT IN (SELECT n FROM full_up) ORDER BY submitted_by, key
+	ON CONFLICT DO NOTHING RETURNING job_id
+), done AS MATERIALIZED (
+	SELECT * FROM ops
+	WHERE n NOT IN (SELECT n FROM full_up) AND (key = '' OR id IN (SELECT job_id FROM key))
+), job AS (
+	INSERT INTO jobs (id, workspace_id, owner, runner_id, queue_key, state, revision, priority, rank, created_at, queued_at,
+		max_attempts, concurrency_group)
+	SELECT id, workspace_id, owner, runner_id, queue_key, state, revision, priority, rank, created_at, queued_at,
+		max_attempts, concurrency_group
+	FROM done
+), payload AS (
+	INSERT INTO job_payloads (job_id, name, spec, requires, labels, timeout_ns, grace_ns, retry_on, submitted_by, retry_of,
+		cancel_running)
+	SELECT id, name, spec, requires::text[], labels::text[], timeout_ns, grace_ns, retry_on::text[], submitted_by, retry_of,
+		cancel_running
+	FROM done
+), event AS (` + insertEvents + `)
+SELECT o.n::int, o.n IN (SELECT n FROM done), o.n NOT IN (SELECT n FROM full_up), e.job_id, e.fingerprint
+FROM ops o LEFT JOIN earlier e USING (n)`

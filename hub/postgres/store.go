@@ -5,7 +5,7 @@
 // Every mutation is one transaction in one round trip: a single statement whose parts are
 // common table expressions, or a short pipeline when a lock has to be taken first. A guard that finds
 // another row leaves the first part without rows, and so all others. No transaction is open while
-// a hub thinks.
+// a hub thinks. The writes that jobs live by come from many calls at once and share transactions (committer).
 package postgres
 
 import (
@@ -29,6 +29,9 @@ type Store struct {
 	plain *pgx.ConnConfig // of connections outside the pool
 	clock clock
 
+	enqueues *committer[*enqueueing]
+	changes  *committer[*hub.Change]
+
 	closed  context.Context // done once Close was called
 	close   context.CancelFunc
 	running sync.WaitGroup // the clock's loop
@@ -48,6 +51,8 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	}
 	s := &Store{id: uuid.NewString(), opts: opts, plain: plainConfig(cfg)}
 	s.clock.local = opts.Now
+	s.enqueues = newCommitter(s, "enqueue", s.enqueueAll, func(op *enqueueing) string { return op.Job.ID })
+	s.changes = newCommitter(s, "write a decision", s.applyAll, func(c *hub.Change) string { return c.Job.ID })
 	if err := s.migrate(ctx); err != nil {
 		return nil, err
 	}

@@ -85,10 +85,3 @@ func (r *failureRow) take() *hub.Failure {
 		Class: hub.Class(*r.class), Message: word(r.message), Hint: word(r.hint), Container: word(r.container),
 	}
 }
-
-func failureArgs(f *hub.Failure) []any {
-	if f == nil {
-		return []any{nil, nil, nil, nil}
-	}
-	return []any{text(f.Class), text(f.Message), text(f.Hint), text(f.Container)}
-}
