@@ -1,6 +1,9 @@
 package hub
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // JobState is where a job is in its life.
 type JobState string
@@ -40,8 +43,8 @@ type Job struct {
 	State       JobState
 	Revision    int64 // grows with every write; the guard of all of them
 	Priority    int   // as submitted; higher first
-	// Rank orders a queue, lower first: twice the negated priority, one less once
-	// the job was queued again, so that it goes ahead of its peers.
+	// Rank orders a queue, lower first, and never changes: see RankOf. A job that is queued again is thereby
+	// ahead of all that came after it.
 	Rank int
 
 	Attempt     int   // number of the latest attempt, 0 before the first
@@ -82,13 +85,15 @@ type Group struct {
 	Name        string
 }
 
-// RankOf computes Job.Rank.
-func RankOf(priority int, requeued bool) int {
-	r := -2 * priority
-	if requeued {
-		r--
-	}
-	return r
+// rankEpoch is when ranks begin. In seconds they fit 32 bits for 68 years from then.
+var rankEpoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// RankOf computes Job.Rank: when the job was created, in seconds, and earlier by Policy.PriorityAge for each point of
+// priority. So a job waits for at most as long as its priority is behind, whatever comes after it, and
+// nobody has to write to a job for it to grow older. Jobs of one rank go by their ids, which sort by time.
+func RankOf(priority int, created time.Time, p Policy) int {
+	seconds := created.Sub(rankEpoch)/time.Second - time.Duration(priority)*(p.PriorityAge/time.Second)
+	return int(min(max(seconds, -math.MaxInt32), math.MaxInt32))
 }
 
 // JobPayload is what never changes after enqueue; a store keeps it apart from the row.

@@ -263,7 +263,6 @@ func requeue(j Job, e AttemptEnd, now time.Time) Decision {
 	d.EndAttempt = &e
 	n := &d.Job
 	n.State = JobQueued
-	n.Rank = RankOf(j.Priority, true)
 	n.QueuedAt = now
 	dropLease(n)
 	d.Action = ActJobRequeued

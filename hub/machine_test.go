@@ -426,11 +426,42 @@ func TestRetriesFollowThePolicyAndTheSpec(t *testing.T) {
 	}
 }
 
-func TestARequeuedJobGoesAheadOfItsPeersAlone(t *testing.T) {
+func TestAJobThatIsQueuedAgainKeepsItsRank(t *testing.T) {
 	t.Parallel()
-	again, peer, urgent := hub.RankOf(5, true), hub.RankOf(5, false), hub.RankOf(6, false)
-	if urgent >= again || again >= peer {
-		t.Errorf("ranks: higher priority %d, queued again %d, peer %d", urgent, again, peer)
+	j := running(t)
+	j.Rank = hub.RankOf(5, t0, policy())
+	d, err := hub.Release(j, proof(j), "", t0.Add(time.Hour))
+	if err != nil || !d.Requeued || d.Job.Rank != j.Rank {
+		t.Errorf("rank %d became %d, %v", j.Rank, d.Job.Rank, err)
+	}
+}
+
+func TestRanksAgeByPriority(t *testing.T) {
+	t.Parallel()
+	p := hub.DefaultPolicy()
+	rank := func(priority int, after time.Duration) int { return hub.RankOf(priority, t0.Add(after), p) }
+	if a, b := rank(0, 0), rank(0, time.Second); a >= b {
+		t.Errorf("the older job ranks %d and the younger %d", a, b)
+	}
+	if a, b := rank(1, 0), rank(0, 0); a >= b {
+		t.Errorf("priority 1 ranks %d and 0 %d", a, b)
+	}
+	// The lowest priority waits for no more than what the highest is worth, whatever comes.
+	behind := 200 * p.PriorityAge
+	if a, b := rank(-100, 0), rank(100, behind-time.Second); a <= b {
+		t.Errorf("after less than %s the old job ranks %d and the urgent one %d", behind, a, b)
+	}
+	if a, b := rank(-100, 0), rank(100, behind+time.Second); a >= b {
+		t.Errorf("after %s the old job ranks %d and the urgent one %d", behind, a, b)
+	}
+	p.PriorityAge = 0
+	if rank(100, 0) != rank(-100, 0) {
+		t.Error("a priority that is worth nothing counts")
+	}
+	for _, far := range []time.Time{{}, t0.AddDate(500, 0, 0)} {
+		if r := hub.RankOf(0, far, p); int64(r) != int64(int32(r)) { //nolint:gosec // that is the question
+			t.Errorf("the rank %d of %s does not fit 32 bits", r, far)
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ type Policy struct {
 	CancelGrace     time.Duration // SIGTERM to SIGKILL where the spec names none
 	CancelMargin    time.Duration // a canceled attempt that its runner has not reported by grace plus this is settled by the hub
 	MaxAttempts     int           // attempts of a job that its spec says nothing about
+	PriorityAge     time.Duration // a point of priority is worth having been submitted this much earlier, in whole seconds
 	Sweep           time.Duration // how often lost leases, deadlines and parked jobs are looked for
 	BackupPoll      time.Duration // how long a lost wake-up can cost a held call
 
@@ -23,8 +24,10 @@ type Policy struct {
 	PresenceWrite time.Duration // the most often that one runner's presence is written
 	MinProtocol   int           // runners that speak an older protocol get no work
 
-	MaxQueued      int           // jobs queued per queue key
-	MaxRunning     int           // live attempts per workspace, and per user for personal runners
+	MaxQueued              int // jobs queued per queue key
+	MaxRunning             int // live attempts per owner: per workspace, and per user for personal runners
+	MaxRunningPerWorkspace int // of these, of one workspace's jobs: a user's runners serve all of the user's; 0: no such cap
+
 	MaxSpecBytes   int64         // of a job spec
 	MaxResultBytes int64         // of a result report
 	MaxLogBytes    int64         // of one attempt's log; beyond it the middle is dropped
@@ -44,6 +47,7 @@ func DefaultPolicy() Policy {
 		CancelGrace:     10 * time.Second,
 		CancelMargin:    30 * time.Second,
 		MaxAttempts:     3,
+		PriorityAge:     time.Minute,
 		Sweep:           time.Second,
 		BackupPoll:      5 * time.Second,
 		StaleAfter:      45 * time.Second,

@@ -66,7 +66,7 @@ func (s *Service) enqueue(ctx context.Context, c caller, to place, pl plan, prio
 	now := s.clock.now()
 	job := hub.Job{
 		ID: hub.JobIDPrefix + id.String(), WorkspaceID: to.tenant.ID, Owner: to.owner, RunnerID: to.runnerID,
-		State: hub.JobQueued, Revision: 1, Priority: priority, Rank: hub.RankOf(priority, false), MaxAttempts: pl.maxAttempts,
+		State: hub.JobQueued, Revision: 1, Priority: priority, Rank: hub.RankOf(priority, now, s.policy), MaxAttempts: pl.maxAttempts,
 		CreatedAt: now, QueuedAt: now,
 	}
 	payload := pl.payload

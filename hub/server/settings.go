@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/adrg/xdg"
 	"github.com/joho/godotenv"
@@ -36,6 +37,9 @@ type Settings struct {
 }
 
 const envPrefix = "RUNNERHUB_"
+
+// maxPriorityAge keeps ranks within 32 bits for decades.
+const maxPriorityAge = 24 * time.Hour
 
 // Defaults returns the settings of a hub that nobody configured.
 func Defaults() Settings {
@@ -81,12 +85,14 @@ func (s *Settings) serveFlags(f *pflag.FlagSet) {
 	f.DurationVar(&p.CancelGrace, "cancel-grace", p.CancelGrace, "SIGTERM to SIGKILL where the spec names none")
 	f.DurationVar(&p.CancelMargin, "cancel-margin", p.CancelMargin, "a canceled attempt not reported by its grace plus this is settled by the hub")
 	f.IntVar(&p.MaxAttempts, "max-attempts", p.MaxAttempts, "attempts of a job whose spec says nothing")
+	f.DurationVar(&p.PriorityAge, "priority-age", p.PriorityAge, "a point of priority is worth having been submitted this much earlier")
 	f.DurationVar(&p.Sweep, "sweep", p.Sweep, "how often lost leases and parked jobs are looked for")
 	f.DurationVar(&p.BackupPoll, "backup-poll", p.BackupPoll, "how long a lost wake-up can cost a held call, at most 5s")
 	f.DurationVar(&p.StaleAfter, "stale-after", p.StaleAfter, "a runner silent for this long is stale")
 	f.DurationVar(&p.OfflineAfter, "offline-after", p.OfflineAfter, "and after this long offline")
 	f.IntVar(&p.MaxQueued, "max-queued", p.MaxQueued, "jobs that may wait in one queue")
 	f.IntVar(&p.MaxRunning, "max-running", p.MaxRunning, "live attempts of one workspace, or of one person's own runners")
+	f.IntVar(&p.MaxRunningPerWorkspace, "max-running-per-workspace", p.MaxRunningPerWorkspace, "live attempts of one workspace's jobs on one owner's runners; 0 is no cap")
 	f.Int64Var(&p.MaxLogBytes, "max-log-bytes", p.MaxLogBytes, "of one attempt's log; beyond it the middle is dropped")
 	f.DurationVar(&p.LogGrace, "log-grace", p.LogGrace, "how long after an attempt's end its log may still arrive")
 }
@@ -195,6 +201,10 @@ func (s *Settings) check() error {
 		return fmt.Errorf("--timeout (%s) must be above zero and at most --max-timeout (%s)", p.Timeout, p.MaxTimeout)
 	case p.OfflineAfter < p.StaleAfter:
 		return fmt.Errorf("--offline-after (%s) must not be below --stale-after (%s)", p.OfflineAfter, p.StaleAfter)
+	case p.PriorityAge < 0 || p.PriorityAge > maxPriorityAge || p.PriorityAge%time.Second != 0:
+		return fmt.Errorf("--priority-age must be whole seconds, at most %s", maxPriorityAge)
+	case p.MaxRunningPerWorkspace < 0:
+		return errors.New("--max-running-per-workspace must not be below 0")
 	case p.MaxAttempts < 1 || p.MaxQueued < 1 || p.MaxRunning < 1 || p.MaxLogBytes < 1<<20:
 		return errors.New("--max-attempts, --max-queued and --max-running must be at least 1, and --max-log-bytes at least 1 MiB")
 	}

@@ -66,7 +66,7 @@ func NewJob(o hub.Owner, runnerID string) hub.EnqueueParams {
 	return hub.EnqueueParams{
 		Job: hub.Job{
 			ID: id, WorkspaceID: "wsp_some", Owner: o, RunnerID: runnerID, State: hub.JobQueued, Revision: 1,
-			MaxAttempts: 3, CreatedAt: Start(), QueuedAt: Start(),
+			MaxAttempts: 3, Rank: hub.RankOf(0, Start(), hub.DefaultPolicy()), CreatedAt: Start(), QueuedAt: Start(),
 		},
 		Payload: hub.JobPayload{
 			JobID: id, Spec: []byte(`{"image":"busybox"}`), Timeout: time.Hour, Grace: 10 * time.Second,

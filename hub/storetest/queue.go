@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 func queueTests() []test {
 	return []test{
 		{name: "in the order of rank and id", run: queueOrder},
-		{name: "requeued jobs go ahead of their peers", run: queueRequeued},
+		{name: "requeued jobs keep their place", run: queueRequeued},
 		{name: "what a place carries", run: queuePlace},
 		{name: "queues are apart", run: queueApart},
 		{name: "which queues hold something", run: queueKeys},
@@ -55,19 +56,19 @@ func queueOrder(w *world) {
 		w.must(err)
 		w.equal(n, i)
 	}
-	n, err := w.s.CountAhead(w.ctx, k, hub.QueuePos{Rank: 1 << 20})
+	n, err := w.s.CountAhead(w.ctx, k, hub.QueuePos{Rank: math.MaxInt32})
 	w.must(err)
 	w.equal(n, 5)
 }
 
 func queueRequeued(w *world) {
-	a, b := w.enqueue(""), w.enqueue("")
+	a, b, c := w.enqueue(""), w.enqueue(""), w.enqueue("")
 	high := w.enqueue("", priority(1))
 	job := w.lease(b.Job.ID, w.runner(), at(time.Second))
 	d, err := hub.Release(job, proof(job), "", at(2*time.Second))
 	w.must(err)
 	w.apply(d, at(2*time.Second))
-	w.equal(w.queued(hub.NewQueueKey(w.owner, ""), 10), []string{high.Job.ID, b.Job.ID, a.Job.ID})
+	w.equal(w.queued(hub.NewQueueKey(w.owner, ""), 10), []string{high.Job.ID, a.Job.ID, b.Job.ID, c.Job.ID})
 }
 
 func queuePlace(w *world) {

@@ -84,7 +84,9 @@ func (w *world) enqueue(runnerID string, edits ...func(*hub.EnqueueParams)) hub.
 }
 
 func priority(n int) func(*hub.EnqueueParams) {
-	return func(p *hub.EnqueueParams) { p.Job.Priority, p.Job.Rank = n, hub.RankOf(n, false) }
+	return func(p *hub.EnqueueParams) {
+		p.Job.Priority, p.Job.Rank = n, hub.RankOf(n, p.Job.CreatedAt, hub.DefaultPolicy())
+	}
 }
 
 func (w *world) job(id string) hub.Job {
