@@ -55,16 +55,7 @@ func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, e hub.Ev
 
 // UserByKey implements hub.AccountStore.
 func (s *Store) UserByKey(ctx context.Context, digest []byte) (hub.User, hub.APIKey, error) {
-	type pair struct {
-		user hub.User
-		key  hub.APIKey
-	}
-	p, err := one(ctx, s, "API key", func(row pgx.CollectableRow) (p pair, err error) {
-		u, k := &p.user, &p.key
-		err = row.Scan(&u.ID, &u.Login, &u.Admin, (*stamp)(&u.CreatedAt), &k.ID, &k.UserID, &k.Name, &k.Digest,
-			(*stamp)(&k.CreatedAt), (*stamp)(&k.ExpiresAt), (*stamp)(&k.RevokedAt))
-		return p, err
-	}, selectUserByKey, digest)
+	p, err := s.lookups.keys.one(ctx, string(digest), "API key")
 	return p.user, p.key, err
 }
 
@@ -80,7 +71,7 @@ func (s *Store) UserByLogin(ctx context.Context, login string) (hub.User, error)
 
 // GetWorkspace implements hub.AccountStore.
 func (s *Store) GetWorkspace(ctx context.Context, id string) (hub.Workspace, error) {
-	return one(ctx, s, "workspace", scanWorkspace, selectWorkspace, id)
+	return s.lookups.workspaces.one(ctx, id, "workspace")
 }
 
 // WorkspaceBySlug implements hub.AccountStore.
@@ -90,11 +81,7 @@ func (s *Store) WorkspaceBySlug(ctx context.Context, slug string) (hub.Workspace
 
 // Memberships implements hub.AccountStore.
 func (s *Store) Memberships(ctx context.Context, userID string) ([]hub.Membership, error) {
-	return collect(ctx, s, "list memberships", func(row pgx.CollectableRow) (m hub.Membership, err error) {
-		w := &m.Workspace
-		err = row.Scan(&w.ID, &w.Slug, (*stamp)(&w.CreatedAt), &m.UserID, (*string)(&m.Role))
-		return m, err
-	}, selectMemberships, userID)
+	return s.lookups.memberships.get(ctx, userID)
 }
 
 // exec runs one statement that writes, guarded by nothing but constraints.
@@ -116,6 +103,25 @@ func keyArgs(k hub.APIKey) []any {
 func scanUser(row pgx.CollectableRow) (u hub.User, err error) {
 	err = row.Scan(&u.ID, &u.Login, &u.Admin, (*stamp)(&u.CreatedAt))
 	return u, err
+}
+
+// userKey is an API key and whose it is.
+type userKey struct {
+	user hub.User
+	key  hub.APIKey
+}
+
+func scanUserKey(row pgx.CollectableRow) (p userKey, err error) {
+	u, k := &p.user, &p.key
+	err = row.Scan(&u.ID, &u.Login, &u.Admin, (*stamp)(&u.CreatedAt), &k.ID, &k.UserID, &k.Name, &k.Digest,
+		(*stamp)(&k.CreatedAt), (*stamp)(&k.ExpiresAt), (*stamp)(&k.RevokedAt))
+	return p, err
+}
+
+func scanMembership(row pgx.CollectableRow) (m hub.Membership, err error) {
+	w := &m.Workspace
+	err = row.Scan(&w.ID, &w.Slug, (*stamp)(&w.CreatedAt), &m.UserID, (*string)(&m.Role))
+	return m, err
 }
 
 func scanWorkspace(row pgx.CollectableRow) (w hub.Workspace, err error) {

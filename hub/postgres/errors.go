@@ -128,10 +128,12 @@ func lost(err error) bool {
 // missing turns "no rows" into NotFound.
 func missing(err error, what string) error {
 	if errors.Is(err, pgx.ErrNoRows) {
-		return hub.Errorf(hub.NotFound, "no such %s", what)
+		return notFound(what)
 	}
 	return err
 }
+
+func notFound(what string) error { return hub.Errorf(hub.NotFound, "no such %s", what) }
 
 // schemaError says that migrations are missing.
 type schemaError struct{ current, want int64 }

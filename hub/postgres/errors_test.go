@@ -183,7 +183,7 @@ func TestTextThatPostgresRefuses(t *testing.T) {
 	if err != nil || got.Name != "a\uFFFDb\uFFFD" {
 		t.Errorf("name %q, error %v", got.Name, err)
 	}
-	if _, err := s.GetJob(t.Context(), "job_\x00"); hub.CodeOf(err) != hub.InvalidArgument {
+	if _, err := s.GetJob(t.Context(), "job_\x00"); hub.CodeOf(err) != hub.NotFound {
 		t.Errorf("got %v", err)
 	}
 }

@@ -146,29 +146,26 @@ func (s *Store) locked(ctx context.Context, class int, keys []string, sql string
 }
 
 // GetJob implements hub.JobStore.
-func (s *Store) GetJob(ctx context.Context, id string) (job hub.Job, err error) {
-	err = s.read(ctx, "get a job", func(ctx context.Context) error {
-		job, err = s.getJob(ctx, id)
-		return err
-	})
-	return job, err
-}
-
-func (s *Store) getJob(ctx context.Context, id string) (hub.Job, error) {
-	var r jobRow
-	err := s.pool.QueryRow(ctx, selectJob, id).Scan(r.dest()...)
-	return r.take(), missing(err, "job")
+func (s *Store) GetJob(ctx context.Context, id string) (hub.Job, error) {
+	return s.lookups.jobs.one(ctx, id, "job")
 }
 
 // GetPayload implements hub.JobStore.
-func (s *Store) GetPayload(ctx context.Context, jobID string) (payload hub.JobPayload, err error) {
-	err = s.read(ctx, "get a job's payload", func(ctx context.Context) error {
-		var r payloadRow
-		err := s.pool.QueryRow(ctx, selectPayload, jobID).Scan(append(r.dest(), &r.payload.Spec)...)
-		payload = r.take()
-		return missing(err, "job")
-	})
-	return payload, err
+func (s *Store) GetPayload(ctx context.Context, jobID string) (hub.JobPayload, error) {
+	return s.lookups.payloads.one(ctx, jobID, "job")
+}
+
+func scanJob(row pgx.CollectableRow) (hub.Job, error) {
+	var r jobRow
+	err := row.Scan(r.dest()...)
+	return r.take(), err
+}
+
+// scanPayload takes a payload with its spec.
+func scanPayload(row pgx.CollectableRow) (hub.JobPayload, error) {
+	var r payloadRow
+	err := row.Scan(append(r.dest(), &r.payload.Spec)...)
+	return r.take(), err
 }
 
 // jobRow takes jobColumns.

@@ -57,8 +57,8 @@ func hotStatements() []hot {
 		{"start", applyChanges, changes(&c), apply, 80},
 		{"heartbeat", applyChanges, changes(&renewed), apply, 40},
 		{"settle", applyChanges, changes(&settled), apply, 100},
-		{"job", selectJob, []any{job}, []string{"jobs_pkey"}, 10},
-		{"payload", selectPayload, []any{job}, nil, 10},
+		{"job", selectJobsByID, []any{[]string{job}}, []string{"jobs_pkey"}, 10},
+		{"payload", selectPayloads, []any{[]string{job}}, nil, 10},
 		{"queue", selectQueued, []any{key, -2147483648, "", 10}, []string{"jobs_claim"}, 90},
 		{"queue's next page", selectQueued, []any{key, 0, job, 10}, []string{"jobs_claim"}, 90},
 		{"queue of a workspace", selectQueuedOf, []any{key, -2147483648, "", 10, "wsp_1"}, []string{"jobs_claim"}, 90},
@@ -69,7 +69,7 @@ func hotStatements() []hot {
 		{"queues", selectQueueKeys, []any{at(1)}, []string{"jobs_claim"}, 900}, // of 100 queues, twice each
 		{"live", selectLive, []any{"", 50}, []string{"jobs_live"}, 500},
 		// On empty tables the planner tosses up between the two indexes. Both hold what is live and no more.
-		{"live of a runner", selectLiveOfRunner, []any{"rnr-7"}, []string{"jobs_live_runner", "jobs_live_owner"}, 60},
+		{"live of a runner", selectHeld, []any{[]string{"rnr-7"}}, []string{"jobs_live_runner", "jobs_live_owner"}, 60},
 		{"live by runner", countLive, []any{"user:usr_7"}, []string{"jobs_live_owner"}, 60},
 		{"list", mine, mineArgs, []string{"jobs_list"}, 250},
 		{"page", page, pageArgs, []string{"jobs_list"}, 450},
@@ -80,10 +80,12 @@ func hotStatements() []hot {
 		{"chunks", selectChunks, []any{live, 1, 0, 10}, nil, 10},
 		{"chunks before", selectChunksBefore, []any{live, 1, 100, 10}, nil, 10},
 		{"events", selectEvents, []any{job}, nil, 10},
-		{"runner", selectRunner, []any{"rnr-7"}, nil, 10},
-		{"runner by token", selectRunnerByToken, []any{[]byte("rnr-7")}, nil, 10},
+		{"runner", selectRunnersByID, []any{[]string{"rnr-7"}}, nil, 10},
+		{"memberships", selectMemberships, []any{[]string{"usr_7"}}, nil, 10},
+		{"workspace", selectWorkspaces, []any{[]string{"wsp_1"}}, nil, 10},
+		{"runner by token", selectRunnersByToken, []any{[][]byte{[]byte("rnr-7")}}, nil, 15},
 		{"runners", listRunners, []any{"user:usr_7", false, "", 10}, nil, 40},
-		{"user by key", selectUserByKey, []any{[]byte("d")}, nil, 10},
+		{"user by key", selectUsersByKey, []any{[][]byte{[]byte("d")}}, nil, 10},
 	}
 }
 

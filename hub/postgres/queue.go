@@ -85,11 +85,7 @@ func (s *Store) ListLive(ctx context.Context, afterID string, limit int) ([]hub.
 
 // LiveOfRunner implements hub.JobStore.
 func (s *Store) LiveOfRunner(ctx context.Context, runnerID string) ([]hub.Job, error) {
-	return collect(ctx, s, "list a runner's jobs", func(row pgx.CollectableRow) (hub.Job, error) {
-		var j jobRow
-		err := row.Scan(j.dest()...)
-		return j.take(), err
-	}, selectLiveOfRunner, runnerID)
+	return s.lookups.held.get(ctx, runnerID)
 }
 
 // CountLive implements hub.JobStore.

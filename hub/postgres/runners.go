@@ -12,12 +12,12 @@ import (
 
 // GetRunner implements hub.RunnerStore.
 func (s *Store) GetRunner(ctx context.Context, id string) (hub.Runner, error) {
-	return one(ctx, s, "runner", scanRunner, selectRunner, id)
+	return s.lookups.runners.one(ctx, id, "runner")
 }
 
 // RunnerByToken implements hub.RunnerStore.
 func (s *Store) RunnerByToken(ctx context.Context, digest []byte) (hub.Runner, error) {
-	return one(ctx, s, "runner", scanRunner, selectRunnerByToken, digest)
+	return s.lookups.tokens.one(ctx, string(digest), "runner")
 }
 
 // ListRunners implements hub.RunnerStore.

@@ -45,15 +45,16 @@ const (
 		event AS (` + insertEvent + `)
 	SELECT EXISTS (SELECT FROM api_keys WHERE id = $12)`
 
-	selectUserByKey = `
-	SELECT ` + userColumns + `, ` + keyColumns + ` FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.digest = $1`
+	selectUsersByKey = `
+	SELECT ` + userColumns + `, ` + keyColumns + ` FROM api_keys k JOIN users u ON u.id = k.user_id
+	WHERE k.digest = ANY($1::bytea[])`
 
 	selectUser            = `SELECT ` + userColumns + ` FROM users u WHERE u.id = $1`
 	selectUserByLogin     = `SELECT ` + userColumns + ` FROM users u WHERE u.login = $1`
-	selectWorkspace       = `SELECT id, slug, created_at FROM workspaces WHERE id = $1`
+	selectWorkspaces      = `SELECT id, slug, created_at FROM workspaces WHERE id = ANY($1::text[])`
 	selectWorkspaceBySlug = `SELECT id, slug, created_at FROM workspaces WHERE slug = $1`
 
 	selectMemberships = `
 	SELECT w.id, w.slug, w.created_at, m.user_id, m.role
-	FROM members m JOIN workspaces w ON w.id = m.workspace_id WHERE m.user_id = $1 ORDER BY m.seq`
+	FROM members m JOIN workspaces w ON w.id = m.workspace_id WHERE m.user_id = ANY($1::text[]) ORDER BY m.seq`
 )

@@ -11,8 +11,8 @@ const (
 	payloadColumns = `p.job_id, p.name, p.requires, p.labels, p.timeout_ns, p.grace_ns, p.retry_on,
 		p.submitted_by, p.retry_of, p.cancel_running`
 
-	selectJob     = `SELECT ` + jobColumns + ` FROM jobs j WHERE j.id = $1`
-	selectPayload = `SELECT ` + payloadColumns + `, p.spec FROM job_payloads p WHERE p.job_id = $1`
+	selectJobsByID = `SELECT ` + jobColumns + ` FROM jobs j WHERE j.id = ANY($1::text[])`
+	selectPayloads = `SELECT ` + payloadColumns + `, p.spec FROM job_payloads p WHERE p.job_id = ANY($1::text[])`
 )
 
 // enqueueJobs stores jobs, each unless its queue is full or its key is taken. It answers for each whether it was

@@ -69,9 +69,10 @@ const (
 	) j JOIN job_payloads p ON p.job_id = j.id LEFT JOIN runners r ON r.id = j.lease_runner_id
 	ORDER BY j.id`
 
-	selectLiveOfRunner = `
+	// selectHeld lists what runners hold.
+	selectHeld = `
 	SELECT ` + jobColumns + ` FROM jobs j
-	WHERE j.lease_runner_id = $1 AND j.state IN ('leased', 'running') ORDER BY j.id`
+	WHERE j.lease_runner_id = ANY($1::text[]) AND j.state IN ('leased', 'running') ORDER BY j.id`
 
 	countLive = `
 	SELECT lease_runner_id, count(*) FROM jobs

@@ -8,8 +8,9 @@ const (
 
 	selectRunners = `SELECT ` + runnerColumns + ` FROM runners r LEFT JOIN runner_presence s ON s.runner_id = r.id `
 
-	selectRunner        = selectRunners + `WHERE r.id = $1`
-	selectRunnerByToken = selectRunners + `WHERE r.token_digest = $1`
+	selectRunner         = selectRunners + `WHERE r.id = $1`
+	selectRunnersByID    = selectRunners + `WHERE r.id = ANY($1::text[])`
+	selectRunnersByToken = selectRunners + `WHERE r.token_digest = ANY($1::bytea[])`
 
 	// listRunners includes revoked ones when $2 says so.
 	listRunners = selectRunners + `WHERE r.owner = $1 AND ($2 OR r.revoked_at IS NULL) AND r.id > $3 ORDER BY r.id LIMIT $4`

@@ -29,6 +29,7 @@ type Store struct {
 	plain *pgx.ConnConfig // of connections outside the pool
 	clock clock
 
+	lookups  lookups
 	enqueues *committer[*enqueueing]
 	changes  *committer[*hub.Change]
 
@@ -51,6 +52,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	}
 	s := &Store{id: uuid.NewString(), opts: opts, plain: plainConfig(cfg)}
 	s.clock.local = opts.Now
+	s.lookups = newLookups(s)
 	s.enqueues = newCommitter(s, "enqueue", s.enqueueAll, func(op *enqueueing) string { return op.Job.ID })
 	s.changes = newCommitter(s, "write a decision", s.applyAll, func(c *hub.Change) string { return c.Job.ID })
 	if err := s.migrate(ctx); err != nil {
