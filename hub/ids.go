@@ -1,8 +1,10 @@
 package hub
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
+	"time"
 )
 
 // Prefixes of ids. An id is its prefix and a UUID v7, so that ids sort by time. A runner's has a hyphen,
@@ -15,6 +17,12 @@ const (
 	KeyIDPrefix       = "key_"
 	PairingIDPrefix   = "prq_"
 )
+
+// JobIDsBefore is above the ids of all jobs that were made before t, in milliseconds, and at or below those of all others.
+func JobIDsBefore(t time.Time) string {
+	ms := max(0, t.UnixMilli())
+	return fmt.Sprintf("%s%08x-%04x", JobIDPrefix, ms>>16, ms&0xffff)
+}
 
 var (
 	slugPattern  = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,37}[a-z0-9])?$`)

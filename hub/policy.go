@@ -32,6 +32,7 @@ type Policy struct {
 	MaxResultBytes int64         // of a result report
 	MaxLogBytes    int64         // of one attempt's log; beyond it the middle is dropped
 	LogGrace       time.Duration // how long after an attempt's end its log may still arrive
+	Retention      time.Duration // how long after its end a job is kept, with its events and log; 0 keeps all
 }
 
 // DefaultPolicy returns the defaults.
@@ -60,5 +61,6 @@ func DefaultPolicy() Policy {
 		MaxResultBytes:  256 << 10,
 		MaxLogBytes:     64 << 20,
 		LogGrace:        24 * time.Hour,
+		Retention:       30 * 24 * time.Hour,
 	}
 }

@@ -16,6 +16,7 @@ import (
 type Store interface {
 	JobStore
 	LogStore
+	RetentionStore
 	RunnerStore
 	AccountStore
 	PairingStore
@@ -30,6 +31,10 @@ type Store interface {
 	// ctx ends, reconnecting by itself; f must not block. After a gap in listening it calls f with the zero Hint: anything may have happened.
 	Notify(ctx context.Context, hints []Hint) error
 	Listen(ctx context.Context, f func(Hint)) error
+	// Lead makes holder the one that does a task from now until a time, or prolongs that: false while another is.
+	// A store that one hub alone can have open always answers true. Resign ends it early.
+	Lead(ctx context.Context, task, holder string, now, until time.Time) (bool, error)
+	Resign(ctx context.Context, task, holder string) error
 	Close() error
 }
 
@@ -162,6 +167,24 @@ type LogStore interface {
 	DropLogChunks(ctx context.Context, jobID string, attempt int, starts []int64) error
 }
 
+// KeyPos is a place among the idempotency keys.
+type KeyPos struct{ Scope, Key string }
+
+// RetentionStore lets go of jobs that ended long ago, with all that was kept of them but the bytes of
+// their logs. What has not ended is never touched. Each call is one short transaction. Idempotency keys are
+// found by a walk and not by job, which would need an index that every enqueue pays for; so they go first.
+type RetentionStore interface {
+	// DeleteKeys looks at up to limit idempotency keys after a place, and deletes those made before a time whose
+	// job ended before it too or is gone. It answers where to go on, the zero place at the end.
+	DeleteKeys(ctx context.Context, before time.Time, after KeyPos, limit int) (next KeyPos, err error)
+	// EndedBefore looks at up to limit jobs after an id whose ids are older than a time, and lists those that
+	// ended before it. It answers where to go on, "" at the end.
+	EndedBefore(ctx context.Context, before time.Time, afterID string, limit int) (ids []string, next string, err error)
+	// DeleteJobs deletes those of some jobs that ended before a time: rows, payloads, attempts, results, events
+	// and the indexes of logs. It answers how many there were.
+	DeleteJobs(ctx context.Context, before time.Time, ids []string) (int, error)
+}
+
 // RunnerStore keeps runners.
 type RunnerStore interface {
 	GetRunner(ctx context.Context, id string) (Runner, error)
@@ -217,5 +240,7 @@ type Bucket interface {
 	Put(ctx context.Context, key string, data []byte) error
 	Get(ctx context.Context, key string) ([]byte, error)
 	Delete(ctx context.Context, key string) error
+	// DeleteAll deletes every blob below a folder, which is what keys have before a slash.
+	DeleteAll(ctx context.Context, folder string) error
 	Close() error
 }

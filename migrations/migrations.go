@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,7 +34,8 @@ var files embed.FS
 // table is goose's own default, so that its command line works on a store too.
 const table = "goose_db_version"
 
-// NewerError says that a database was written by a later version of the program.
+// NewerError says that a database was written by a later version of the program, and
+// that this one cannot work on it.
 type NewerError struct {
 	Current int64 // the schema's version
 	Latest  int64 // the latest that this program knows
@@ -51,11 +53,14 @@ type Migration struct {
 	AppliedAt time.Time // zero: pending
 }
 
-// Up applies what is missing, and answers a *NewerError for a schema that is
-// newer than this program. Any number of hubs may call it at the same time: on PostgreSQL they
+// Up applies what is missing, and answers a *NewerError for a schema that this program is too old for. A newer
+// one that it can work on stays as it is. Any number of hubs may call it at the same time: on PostgreSQL they
 // take turns by an advisory lock, on SQLite by the file's write lock.
 func Up(ctx context.Context, d Dialect, db *sql.DB) error {
 	if err := Check(ctx, d, db); err != nil {
+		return err
+	}
+	if current, err := Current(ctx, d, db); err != nil || current > Latest(d) {
 		return err
 	}
 	p, err := provider(d, db)
@@ -92,16 +97,31 @@ func Down(ctx context.Context, d Dialect, db *sql.DB, to int64) error {
 	return nil
 }
 
-// Check answers a *NewerError when the schema is newer than this program. It writes nothing.
+// NeedsVersion selects the oldest schema that a program must know to work on a database's schema, as text: the
+// mark that a migration raises when it takes away what programs before it use.
+const NeedsVersion = `SELECT value FROM meta WHERE key = 'needs_version'`
+
+// Check answers a *NewerError when the schema is newer than this program and no longer has all that it uses.
+// During a rolling upgrade hubs of the version before start and serve on what the newer one has added to. It
+// writes nothing.
 func Check(ctx context.Context, d Dialect, db *sql.DB) error {
 	current, err := Current(ctx, d, db)
 	if err != nil {
 		return err
 	}
-	if latest := Latest(d); current > latest {
-		return &NewerError{Current: current, Latest: latest}
+	latest := Latest(d)
+	if current <= latest {
+		return nil
 	}
-	return nil
+	var needs string
+	err = db.QueryRowContext(ctx, NeedsVersion).Scan(&needs)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("migrations: read what the schema needs: %w", err)
+	}
+	if v, err := strconv.ParseInt(needs, 10, 64); err == nil && v <= latest {
+		return nil
+	}
+	return &NewerError{Current: current, Latest: latest}
 }
 
 // Current is the version of the database's schema, 0 for a fresh one. It writes nothing.

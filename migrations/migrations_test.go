@@ -217,7 +217,8 @@ func schema(t *testing.T, d Dialect, db *sql.DB) []string {
 	return out
 }
 
-func TestNewerSchemaIsRefused(t *testing.T) {
+// What a later version has only added to is served. What it has taken from is not.
+func TestNewerSchema(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, d Dialect, connect func() *sql.DB) {
 		t.Helper()
@@ -225,15 +226,51 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 		if err := Up(ctx, d, db); err != nil {
 			t.Fatal(err)
 		}
-		insert := `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9000, true)`
-		if _, err := db.Exec(insert); err != nil {
-			t.Fatal(err)
+		exec := func(sql string) {
+			t.Helper()
+			if _, err := db.Exec(sql); err != nil {
+				t.Fatal(err)
+			}
 		}
-		var newer *NewerError
-		if err := Up(ctx, d, db); !errors.As(err, &newer) || newer.Current != 9000 || newer.Latest != Latest(d) {
-			t.Errorf("got %v", err)
+		exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9000, true)`)
+		if err := Up(ctx, d, db); err != nil {
+			t.Errorf("a schema that was added to: %v", err)
+		}
+		if v := current(t, d, db); v != 9000 {
+			t.Errorf("an older program has made version %d of it", v)
+		}
+		for _, taken := range []string{
+			`UPDATE meta SET value = '8999' WHERE key = 'needs_version'`,
+			`UPDATE meta SET value = 'what' WHERE key = 'needs_version'`,
+			`DELETE FROM meta WHERE key = 'needs_version'`, // of a time when there was no such promise
+		} {
+			exec(taken)
+			var newer *NewerError
+			if err := Up(ctx, d, db); !errors.As(err, &newer) || newer.Current != 9000 || newer.Latest != Latest(d) {
+				t.Errorf("after %s: got %v", taken, err)
+			}
 		}
 	})
+}
+
+// takesAway finds what a program of the version before may stumble over.
+var takesAway = regexp.MustCompile(`(?i)\b(DROP\s+(TABLE|COLUMN|VIEW|FUNCTION|DEFAULT)|RENAME|SET\s+NOT\s+NULL|ALTER\s+COLUMN\s+\w+\s+(SET\s+DATA\s+)?TYPE|ADD\s+CONSTRAINT|DELETE\s+FROM)\b`)
+
+// Hubs of the version before serve on a schema that was migrated under them, unless the migration says that they cannot.
+func TestMigrationsThatTakeAwaySaySo(t *testing.T) {
+	t.Parallel()
+	for _, d := range []Dialect{SQLite, Postgres} {
+		for _, m := range sources(d) {
+			text, err := files.ReadFile(string(d) + "/" + m.Name + ".sql")
+			if err != nil {
+				t.Fatal(err)
+			}
+			up, _, _ := strings.Cut(string(text), "-- +goose Down")
+			if found := takesAway.FindString(up); found != "" && !strings.Contains(up, "'needs_version'") {
+				t.Errorf("%s/%s: a migration with %s raises needs_version in meta, since programs before it cannot work on what it leaves", d, m.Name, found)
+			}
+		}
+	}
 }
 
 func TestCanceledUpChangesNothingHalf(t *testing.T) {

@@ -6,8 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -19,7 +22,10 @@ import (
 )
 
 // Bucket is a hub.Bucket.
-type Bucket struct{ b *blob.Bucket }
+type Bucket struct {
+	b   *blob.Bucket
+	dir string
+}
 
 // Open opens a folder, given as a path or as file://PATH. It is made where it is
 // not there, readable by its owner alone.
@@ -33,11 +39,12 @@ func Open(_ context.Context, location string) (*Bucket, error) {
 		return nil, fmt.Errorf("make the blob folder: %w", err)
 	}
 	// Temporary files go beside the blobs: a rename across file systems would fail.
-	b, err := fileblob.OpenBucket(filepath.Clean(dir), &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite, DirFileMode: 0o700})
+	dir = filepath.Clean(dir)
+	b, err := fileblob.OpenBucket(dir, &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite, DirFileMode: 0o700})
 	if err != nil {
 		return nil, fmt.Errorf("open the blob folder %s: %w", dir, err)
 	}
-	return &Bucket{b}, nil
+	return &Bucket{b, dir}, nil
 }
 
 // Put stores data under key; a blob appears whole or not at all.
@@ -58,6 +65,36 @@ func (b *Bucket) Delete(ctx context.Context, key string) error {
 		return nil
 	}
 	return translate("delete", key, err)
+}
+
+// DeleteAll removes all blobs below a folder of keys, and the folders that they were in. It may be called again
+// after it was cut short.
+func (b *Bucket) DeleteAll(ctx context.Context, folder string) error {
+	folder = strings.TrimSuffix(folder, "/") + "/"
+	for list := b.b.List(&blob.ListOptions{Prefix: folder}); ; {
+		o, err := list.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return translate("list", folder, err)
+		}
+		if err := b.Delete(ctx, o.Key); err != nil {
+			return err
+		}
+	}
+	// Empty folders would use up the file system's inodes. What cannot be removed is in use, or in nobody's way.
+	var dirs []string
+	_ = filepath.WalkDir(filepath.Join(b.dir, filepath.FromSlash(folder)), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			dirs = append(dirs, path)
+		}
+		return nil
+	})
+	for _, dir := range slices.Backward(dirs) { // the inner ones first
+		_ = os.Remove(dir)
+	}
+	return nil
 }
 
 // Close frees the bucket.

@@ -85,15 +85,17 @@ func (s *Service) appendTo(ctx context.Context, a hub.Attempt, offset int64, dat
 	c := hub.LogChunk{
 		// The key is this call's alone, so that dropping what lost a race drops nobody else's bytes.
 		Start: a.LogSize, Size: int64(len(data)), Digest: digest[:],
-		Key: fmt.Sprintf("logs/%s/%d/%020d-%s", a.JobID, a.Number, a.LogSize, uuid.NewString()),
+		Key: fmt.Sprintf("%s/%d/%020d-%s", logFolder(a.JobID), a.Number, a.LogSize, uuid.NewString()),
 	}
 	// Bytes before their index row: a row always has its bytes.
 	if err := s.bucket.Put(ctx, c.Key, data); err != nil {
 		return 0, unavailable("the log's bytes could not be stored", err)
 	}
 	if err := s.store.AppendLog(ctx, a.JobID, a.Number, c); err != nil {
-		if errors.Is(err, hub.ErrConflict) {
-			s.deleteBytes(ctx, c.Key)
+		if errors.Is(err, hub.ErrConflict) || hub.CodeOf(err) == hub.NotFound { // somebody else's turn, or the job is gone
+			if err := s.deleteBytes(ctx, c.Key); err != nil {
+				s.log.Warn("bytes of a log that nothing refers to are left to retention", "key", c.Key, "error", err)
+			}
 		}
 		return 0, err
 	}
@@ -166,19 +168,25 @@ func (s *Service) dropMiddle(ctx context.Context, a hub.Attempt, size int64) {
 	if len(starts) == 0 {
 		return
 	}
-	if err := s.store.DropLogChunks(ctx, a.JobID, a.Number, starts); err != nil {
-		s.log.Warn("the middle of a log over its cap was not dropped", "job", a.JobID, "attempt", a.Number, "error", err)
-		return
+	// Bytes before their index rows, as everywhere: a hub that is killed in between leaves rows, which the
+	// next append finds again, and readers show as the gap that they become.
+	err = s.deleteBytes(ctx, keys...)
+	if err == nil {
+		err = s.store.DropLogChunks(ctx, a.JobID, a.Number, starts)
 	}
-	s.deleteBytes(ctx, keys...)
+	if err != nil {
+		s.log.Warn("the middle of a log over its cap was not dropped", "job", a.JobID, "attempt", a.Number, "error", err)
+	}
 }
 
-func (s *Service) deleteBytes(ctx context.Context, keys ...string) {
+// deleteBytes deletes blobs, also those that are gone already.
+func (s *Service) deleteBytes(ctx context.Context, keys ...string) error {
 	for _, k := range keys {
 		if err := s.bucket.Delete(context.WithoutCancel(ctx), k); err != nil && hub.CodeOf(err) != hub.NotFound {
-			s.log.Warn("bytes of a log that nothing refers to were not deleted", "key", k, "error", err)
+			return err
 		}
 	}
+	return nil
 }
 
 func unavailable(what string, err error) error {

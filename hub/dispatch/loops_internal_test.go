@@ -41,6 +41,22 @@ func (h *hints) Listen(ctx context.Context, _ func(hub.Hint)) error {
 	return nil
 }
 
+func (h *hints) Lead(context.Context, string, string, time.Time, time.Time) (bool, error) {
+	return true, nil
+}
+
+func (h *hints) Resign(context.Context, string, string) error { return nil }
+
+func (h *hints) DeleteKeys(context.Context, time.Time, hub.KeyPos, int) (hub.KeyPos, error) {
+	return hub.KeyPos{}, nil
+}
+
+func (h *hints) EndedBefore(context.Context, time.Time, string, int) ([]string, string, error) {
+	return nil, "", nil
+}
+
+func (h *hints) DeleteJobs(context.Context, time.Time, []string) (int, error) { return 0, nil }
+
 func (h *hints) Now(context.Context) (time.Time, error) { return time.Now(), nil }
 
 func (h *hints) QueueKeys(context.Context, time.Time) ([]hub.QueueKey, error) {

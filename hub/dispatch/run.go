@@ -16,6 +16,7 @@ import (
 //	listener  takes hints of other hubs
 //	notifier  sends hints to other hubs
 //	presence  writes what was heard of runners
+//	retention deletes what ended long ago
 //
 // One that panics is logged and started again: a fault in one job's data must not end the others' leases.
 func (s *Service) Run(ctx context.Context) error {
@@ -25,7 +26,7 @@ func (s *Service) Run(ctx context.Context) error {
 	s.start()
 	loops := map[string]func(context.Context){
 		"sweep": s.runSweep, "looks": s.runLooks, "listener": s.runListener,
-		"notifier": s.runNotifier, "presence": s.runPresence,
+		"notifier": s.runNotifier, "presence": s.runPresence, "retention": s.runRetention,
 	}
 	var wg sync.WaitGroup
 	for name, loop := range loops {

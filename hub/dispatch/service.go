@@ -55,6 +55,7 @@ type Service struct {
 	looks    *looks
 	requests *requests
 	payloads *payloads
+	leader   *leader
 
 	hubID    atomic.Pointer[string]
 	started  atomic.Pointer[time.Time] // since when this hub has heard polls
@@ -79,7 +80,7 @@ func New(c Config) *Service {
 		clock: newClock(c.Clock), logWait: c.LogWait, logScan: c.LogScan, maxWait: MaxWait,
 		waiters: newWaiters(), watch: newWatchers(), presence: newPresence(c.Policy),
 		notify: newNotifier(), looks: newLooks(), requests: newRequests(), payloads: newPayloads(),
-		draining: make(chan struct{}),
+		leader: newLeader(c.Policy), draining: make(chan struct{}),
 	}
 	s.start()
 	return s

@@ -16,18 +16,20 @@ var system = hub.Principal{Kind: hub.KindSystem}
 const maxParked = 10 * time.Second
 
 // runSweep looks every Policy.Sweep at the attempts whose clocks may have run
-// out, and more rarely at the queues, which are longer and in less of a hurry.
+// out, and more rarely at the queues, which are longer and in less of a hurry. One hub does it at a time, and another one
+// within leader.ttl and one sweep after that one's end.
 func (s *Service) runSweep(ctx context.Context) {
+	defer s.resign(ctx)
 	parked := max(s.policy.Sweep, min(maxParked, s.policy.NoRunnerTimeout/10))
 	var last time.Time
 	for pause(ctx, s.policy.Sweep) {
 		err := s.syncClock(ctx)
 		if err == nil {
-			err = s.sweepLive(ctx)
+			err = s.sweepLive(ctx, s.lead)
 		}
-		if err == nil && time.Since(last) >= parked {
+		if err == nil && time.Since(last) >= parked && s.Leads() {
 			last = time.Now()
-			err = s.sweepQueued(ctx)
+			err = s.sweepQueued(ctx, s.lead)
 		}
 		if err != nil && ctx.Err() == nil {
 			s.log.Warn("a sweep was not finished", "error", err)
@@ -35,14 +37,19 @@ func (s *Service) runSweep(ctx context.Context) {
 	}
 }
 
+// permit says whether a sweep may go on. It is asked before every page.
+type permit func(context.Context) (bool, error)
+
+func always(context.Context) (bool, error) { return true, nil }
+
 // Sweep ends or queues again the attempts whose clocks ran out, and rejects jobs
-// that have waited too long for a runner. Run does it by itself; several hubs may at once, since each
+// that have waited too long for a runner. Run does it by itself, on one hub at a time; several may at once, since each
 // decision is one guarded write.
 func (s *Service) Sweep(ctx context.Context) error {
 	if err := s.syncClock(ctx); err != nil {
 		return err
 	}
-	return errors.Join(s.sweepLive(ctx), s.sweepQueued(ctx))
+	return errors.Join(s.sweepLive(ctx, always), s.sweepQueued(ctx, always))
 }
 
 // syncClock measures how far the local clock is from the store's, and whether the store is in reach.
@@ -58,9 +65,12 @@ func (s *Service) syncClock(ctx context.Context) error {
 }
 
 // sweepLive looks at the clocks of every live attempt.
-func (s *Service) sweepLive(ctx context.Context) error {
+func (s *Service) sweepLive(ctx context.Context, may permit) error {
 	var failed error
 	for after := ""; ; {
+		if ok, err := may(ctx); !ok || err != nil {
+			return errors.Join(failed, err)
+		}
 		jobs, err := s.store.ListLive(ctx, after, page)
 		if err != nil {
 			return errors.Join(failed, err)
@@ -96,7 +106,7 @@ func (s *Service) sweepOne(ctx context.Context, l hub.LiveJob) error {
 
 // sweepQueued rejects jobs that no runner can take: those of a runner that is gone at once, the others when
 // they have waited too long.
-func (s *Service) sweepQueued(ctx context.Context) error {
+func (s *Service) sweepQueued(ctx context.Context, may permit) error {
 	now := s.clock.now()
 	keys, err := s.store.QueueKeys(ctx, now.Add(s.policy.LeaseTTL)) // all of them; clocks may differ
 	if err != nil {
@@ -109,7 +119,7 @@ func (s *Service) sweepQueued(ctx context.Context) error {
 	var failed error
 	for _, k := range keys {
 		if _, named := k.Split(); named != "" || slices.Contains(old, k) {
-			if err := s.sweepQueue(ctx, k); err != nil {
+			if err := s.sweepQueue(ctx, k, may); err != nil {
 				failed = err
 			}
 		}
@@ -117,7 +127,7 @@ func (s *Service) sweepQueued(ctx context.Context) error {
 	return failed
 }
 
-func (s *Service) sweepQueue(ctx context.Context, k hub.QueueKey) error {
+func (s *Service) sweepQueue(ctx context.Context, k hub.QueueKey, may permit) error {
 	runners, err := s.runnersOf(ctx, k)
 	if err != nil {
 		return err
@@ -126,6 +136,9 @@ func (s *Service) sweepQueue(ctx context.Context, k hub.QueueKey) error {
 	gone := id != "" && (len(runners) == 0 || !runners[0].RevokedAt.IsZero())
 	var after *hub.QueuePos
 	for {
+		if ok, err := may(ctx); !ok || err != nil {
+			return err
+		}
 		jobs, err := s.store.ListQueued(ctx, k, after, page)
 		if err != nil {
 			return err
@@ -194,5 +207,5 @@ func (s *Service) dropRunner(ctx context.Context, r hub.Runner) error {
 			return err
 		}
 	}
-	return s.sweepQueue(ctx, hub.NewQueueKey(r.Owner, r.ID))
+	return s.sweepQueue(ctx, hub.NewQueueKey(r.Owner, r.ID), always)
 }

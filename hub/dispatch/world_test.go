@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -61,6 +63,13 @@ func (b *bucket) Delete(_ context.Context, key string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.m, key)
+	return nil
+}
+
+func (b *bucket) DeleteAll(_ context.Context, folder string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	maps.DeleteFunc(b.m, func(key string, _ []byte) bool { return strings.HasPrefix(key, folder+"/") })
 	return nil
 }
 

@@ -10,24 +10,25 @@ import (
 	"github.com/runnerhub/runnerhub/migrations"
 )
 
-// selectState asks what Ping wants to know: whether the server takes no writes, and the schema's version.
+// selectState asks what Ping wants to know: whether the server takes no writes, the schema's version, and the
+// oldest that a program must know.
 const selectState = `SELECT current_setting('transaction_read_only')::bool,
-	coalesce((SELECT max(version_id) FROM goose_db_version WHERE is_applied), 0)`
+	coalesce((SELECT max(version_id) FROM goose_db_version WHERE is_applied), 0),
+	coalesce((` + migrations.NeedsVersion + `)::bigint, 0)`
 
-// migrate brings the schema up to date, or only refuses one that is newer than this program.
+// migrate brings the schema up to date, or only refuses one that this program is too old for.
 func (s *Store) migrate(ctx context.Context) error {
 	db := stdlib.OpenDB(*s.plain)
 	defer db.Close()
 	current, err := migrations.Current(ctx, migrations.Postgres, db)
-	switch latest := migrations.Latest(migrations.Postgres); {
-	case err != nil:
+	if err != nil {
 		return failure(ctx, "read the schema's version", err)
-	case current > latest:
-		return newerSchema(&migrations.NewerError{Current: current, Latest: latest})
-	case current == latest || s.opts.SkipMigrations:
-		return nil // without the lock for which other hubs may be waiting
 	}
-	err = migrations.Up(ctx, migrations.Postgres, db)
+	if current < migrations.Latest(migrations.Postgres) && !s.opts.SkipMigrations {
+		err = migrations.Up(ctx, migrations.Postgres, db)
+	} else {
+		err = migrations.Check(ctx, migrations.Postgres, db) // without the lock for which other hubs may be waiting
+	}
 	if newer, ok := errors.AsType[*migrations.NewerError](err); ok {
 		return newerSchema(newer)
 	}
@@ -41,13 +42,13 @@ func newerSchema(err *migrations.NewerError) error {
 	}
 }
 
-// Ping implements hub.Store. A schema newer than this program is none of its concern: during a rolling
-// upgrade the hubs of the version before go on serving.
+// Ping implements hub.Store. A schema newer than this program is none of its concern, as long as it has all that
+// this program uses: during a rolling upgrade the hubs of the version before go on serving.
 func (s *Store) Ping(ctx context.Context) error {
 	return s.read(ctx, "ping", func(ctx context.Context) error {
 		var readOnly bool
-		var current int64
-		if err := s.pool.QueryRow(ctx, selectState).Scan(&readOnly, &current); err != nil {
+		var current, needs int64
+		if err := s.pool.QueryRow(ctx, selectState).Scan(&readOnly, &current, &needs); err != nil {
 			return err
 		}
 		switch latest := migrations.Latest(migrations.Postgres); {
@@ -56,6 +57,8 @@ func (s *Store) Ping(ctx context.Context) error {
 				WithHint("point the hub's database URL at the primary")
 		case current < latest:
 			return unavailable("ping", &schemaError{current, latest}).WithHint("run `runnerhub migrate up`")
+		case needs > latest:
+			return newerSchema(&migrations.NewerError{Current: current, Latest: latest})
 		}
 		return nil
 	})

@@ -82,7 +82,7 @@ func RunOn(
 	defer stop()
 	g, background := errgroup.WithContext(background)
 	g.Go(func() error { return jobs.Run(background) })
-	g.Go(func() error { return forgetPairings(background, store, jobs.Now, log) })
+	g.Go(func() error { return forgetPairings(background, store, jobs, log) })
 	g.Go(func() error {
 		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 			return err
@@ -116,8 +116,9 @@ func RunOn(
 	return err
 }
 
-// forgetPairings removes requests that expired an hour ago, so that strangers cannot fill the store.
-func forgetPairings(ctx context.Context, store hub.PairingStore, now func() time.Time, log *slog.Logger) error {
+// forgetPairings removes requests that expired an hour ago, so that strangers cannot fill the store. The hub that
+// sweeps does it.
+func forgetPairings(ctx context.Context, store hub.PairingStore, jobs *dispatch.Service, log *slog.Logger) error {
 	t := time.NewTicker(10 * time.Minute)
 	defer t.Stop()
 	for {
@@ -126,7 +127,10 @@ func forgetPairings(ctx context.Context, store hub.PairingStore, now func() time
 			return nil
 		case <-t.C:
 		}
-		if n, err := store.DeletePairings(ctx, now().Add(-time.Hour)); err != nil {
+		if !jobs.Leads() {
+			continue
+		}
+		if n, err := store.DeletePairings(ctx, jobs.Now().Add(-time.Hour)); err != nil {
 			log.Warn("could not forget expired pairing requests", "error", err)
 		} else if n > 0 {
 			log.Debug("forgot expired pairing requests", "count", n)

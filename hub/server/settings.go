@@ -95,6 +95,7 @@ func (s *Settings) serveFlags(f *pflag.FlagSet) {
 	f.IntVar(&p.MaxRunningPerWorkspace, "max-running-per-workspace", p.MaxRunningPerWorkspace, "live attempts of one workspace's jobs on one owner's runners; 0 is no cap")
 	f.Int64Var(&p.MaxLogBytes, "max-log-bytes", p.MaxLogBytes, "of one attempt's log; beyond it the middle is dropped")
 	f.DurationVar(&p.LogGrace, "log-grace", p.LogGrace, "how long after an attempt's end its log may still arrive")
+	f.DurationVar(&p.Retention, "retention", p.Retention, "how long after its end a job is kept, with its events and log; 0 keeps all")
 }
 
 func defaultConfigFile() string { return filepath.Join(xdg.ConfigHome, "runnerhub", "runnerhub.env") }
@@ -207,6 +208,8 @@ func (s *Settings) check() error {
 		return errors.New("--max-running-per-workspace must not be below 0")
 	case p.MaxAttempts < 1 || p.MaxQueued < 1 || p.MaxRunning < 1 || p.MaxLogBytes < 1<<20:
 		return errors.New("--max-attempts, --max-queued and --max-running must be at least 1, and --max-log-bytes at least 1 MiB")
+	case p.Retention < 0 || (p.Retention > 0 && p.Retention < p.LogGrace+time.Minute):
+		return fmt.Errorf("--retention (%s) must be 0, or a minute longer than --log-grace (%s), until when a log may grow", p.Retention, p.LogGrace)
 	}
 	return nil
 }

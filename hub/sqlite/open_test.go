@@ -88,7 +88,8 @@ func TestNewerSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9000, 1)`); err != nil {
+	if _, err := db.Exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9000, 1);
+		UPDATE meta SET value = '9000' WHERE key = 'needs_version'`); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {

@@ -70,7 +70,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if latest := migrations.Latest(migrations.SQLite); version != latest {
+	if latest := migrations.Latest(migrations.SQLite); version < latest {
 		return (&hub.Error{
 			Code: hub.Unavailable, Message: "the database's schema is not the one of this program",
 			Err: &migrations.NewerError{Current: version, Latest: latest},

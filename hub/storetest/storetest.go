@@ -26,6 +26,7 @@ func Run(t *testing.T, open func(t *testing.T) hub.Store) {
 		"List":     listTests(),
 		"Events":   eventTests(),
 		"Logs":     logTests(),
+		"Retain":   retentionTests(),
 		"Runners":  runnerTests(),
 		"Presence": presenceTests(),
 		"Accounts": accountTests(),
