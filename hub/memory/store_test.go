@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"slices"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -23,5 +24,15 @@ func TestContract(t *testing.T) {
 			}
 		})
 		return s
+	})
+}
+
+func TestContractOfSeveralHubs(t *testing.T) {
+	t.Parallel()
+	storetest.RunShared(t, func(t *testing.T, hubs int) []hub.Store {
+		t.Helper()
+		s := memory.New()
+		t.Cleanup(func() { _ = s.Close() })
+		return slices.Repeat([]hub.Store{s}, hubs)
 	})
 }
