@@ -31,10 +31,11 @@ const (
 func (s *Store) Bootstrap(ctx context.Context, u hub.User, w hub.Workspace, k hub.APIKey, e hub.Event) (created bool, err error) {
 	err = s.write(ctx, "bootstrap", func(t *tx) error {
 		var users bool
-		if err := t.row(hasUsers).Scan(&users); err != nil || users {
+		err := t.row(hasUsers).Scan(&users)
+		created = err == nil && !users
+		if !created {
 			return err
 		}
-		created = true
 		return firstError(
 			func() error { return t.insertUser(u) },
 			func() error { return t.insertWorkspace(w) },

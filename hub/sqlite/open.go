@@ -34,6 +34,7 @@ type Options struct {
 	BusyTimeout time.Duration
 
 	maxPages int // a full disk, for tests
+	maxGroup int // writes in one transaction, maxGroup unless a test says otherwise
 }
 
 func (o Options) withDefaults() Options {
@@ -42,6 +43,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.BusyTimeout <= 0 {
 		o.BusyTimeout = 5 * time.Second
+	}
+	if o.maxGroup <= 0 {
+		o.maxGroup = maxGroup
 	}
 	return o
 }
@@ -145,7 +149,7 @@ func openWriter(ctx context.Context, path string, opts Options) (*writer, error)
 		_ = db.Close() // what went wrong first is what to tell
 		return nil, err
 	}
-	return newWriter(db, conn), nil
+	return newWriter(db, conn, opts.maxGroup), nil
 }
 
 // adopt refuses a file that is not ours before it writes the first byte.

@@ -3,7 +3,8 @@
 // functions of package hub.
 //
 // One connection writes, a few read. A write is durable once it is answered: the file is in WAL
-// mode with synchronous FULL. One hub holds a file at a time, by a lock file beside it.
+// mode with synchronous FULL. Writes that wait at the same time share a transaction and its sync of the disk. One
+// hub holds a file at a time, by a lock file beside it.
 package sqlite
 
 import (

@@ -6,27 +6,32 @@ import (
 	"errors"
 )
 
-// writer is the one connection that writes. Its statements are prepared once.
+// writer is the one connection that writes, and the goroutine that has it. Its statements are prepared once.
 type writer struct {
-	turn chan struct{} // holds one token
-	db   *sql.DB
-	conn *sql.Conn
-	// What follows belongs to whoever has the token.
+	db      *sql.DB
+	conn    *sql.Conn
+	most    int
+	ops     chan *op
+	closing chan struct{} // closed when no more writes are taken
+	ended   chan struct{} // closed when the goroutine has ended
+	// What follows is the goroutine's.
 	stmts  map[string]*sql.Stmt // by their text
-	failed bool                 // the disk refused the last write
-	gone   bool                 // closed
+	failed bool                 // the disk has refused a write, and has taken none since
 }
 
-func newWriter(db *sql.DB, conn *sql.Conn) *writer {
-	w := &writer{turn: make(chan struct{}, 1), db: db, conn: conn, stmts: map[string]*sql.Stmt{}}
-	w.turn <- struct{}{}
+// newWriter makes a writer whose transactions hold at most so many writes.
+func newWriter(db *sql.DB, conn *sql.Conn, most int) *writer {
+	w := &writer{
+		db: db, conn: conn, ops: make(chan *op), closing: make(chan struct{}), ended: make(chan struct{}),
+		most: most, stmts: map[string]*sql.Stmt{},
+	}
+	go w.run()
 	return w
 }
 
 func (w *writer) Close() error {
-	<-w.turn
-	defer func() { w.turn <- struct{}{} }()
-	w.gone = true
+	close(w.closing)
+	<-w.ended
 	errs := make([]error, 0, len(w.stmts)+2)
 	for _, s := range w.stmts {
 		errs = append(errs, s.Close())
@@ -41,51 +46,10 @@ type tx struct {
 	w   *writer
 }
 
-// write runs f in one transaction, which is committed when f returns nil. A
-// caller that gives up while it waits for its turn has changed nothing; later it gets the answer.
+// write runs f in a transaction that it may share with others, and returns once that is committed: nil when f's part
+// is in it. f may be called a second time, when what the first call did was rolled back.
 func (s *Store) write(ctx context.Context, doing string, f func(t *tx) error) error {
-	w := s.writer
-	select {
-	case <-w.turn:
-	case <-ctx.Done():
-		return s.failure(ctx, doing, ctx.Err())
-	}
-	defer func() { w.turn <- struct{}{} }()
-	if w.gone {
-		return s.failure(ctx, doing, errClosed)
-	}
-	if err := ctx.Err(); err != nil {
-		return s.failure(ctx, doing, err)
-	}
-	err := (&tx{ctx: context.WithoutCancel(ctx), w: w}).run(f)
-	switch {
-	case err == nil:
-		w.failed = false
-	case diskFailure(err):
-		w.failed = true
-	}
-	return s.failure(ctx, doing, err)
-}
-
-func (t *tx) run(f func(t *tx) error) (err error) {
-	if _, err := t.exec(`BEGIN IMMEDIATE`); err != nil {
-		return err
-	}
-	done := false
-	defer func() {
-		if !done { // also when f panics
-			// A full disk may have rolled it back already, which is no error of ours.
-			_, _ = t.exec(`ROLLBACK`)
-		}
-	}()
-	if err := f(t); err != nil {
-		return err
-	}
-	if _, err := t.exec(`COMMIT`); err != nil {
-		return err
-	}
-	done = true
-	return nil
+	return s.failure(ctx, doing, s.writer.do(ctx, f))
 }
 
 func (t *tx) stmt(query string) (statement, error) {
