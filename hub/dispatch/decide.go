@@ -3,7 +3,6 @@ package dispatch
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/runnerhub/runnerhub/hub"
@@ -16,21 +15,30 @@ const maxTries = 16
 // decider is a pure function of package hub with its arguments bound.
 type decider func(hub.Job, hub.JobPayload) (hub.Decision, error)
 
-// decide reads a job, decides, and writes the decision, again while others write in between.
+// decide takes a job as it is remembered or else read, decides, and writes the decision, again while others write in
+// between.
 func (s *Service) decide(ctx context.Context, jobID string, p hub.Principal, f decider) (hub.Decision, error) {
 	if !printable(jobID) {
 		return hub.Decision{}, noJob(jobID)
 	}
-	payload, err := s.payloads.get(ctx, s.store, jobID)
+	payload, err := s.recent.payload(ctx, s.store, jobID)
 	if err != nil {
 		return hub.Decision{}, err
 	}
-	for range maxTries {
-		j, err := s.store.GetJob(ctx, jobID)
-		if err != nil {
-			return hub.Decision{}, err
+	for try := range maxTries {
+		j, remembered := s.recent.job(jobID)
+		if remembered = remembered && try == 0; !remembered {
+			if j, err = s.store.GetJob(ctx, jobID); err != nil {
+				return hub.Decision{}, err
+			}
+			if j.State.Ended() { // by another hub
+				s.recent.forget(jobID)
+			}
 		}
 		d, err := f(j, payload)
+		if remembered && (err != nil || d.Unchanged) {
+			continue // perhaps not if one looks
+		}
 		if err == nil && !d.Unchanged {
 			err = s.apply(ctx, p, d, payload, 0)
 		}
@@ -78,55 +86,11 @@ func (s *Service) applied(d hub.Decision, payload hub.JobPayload) {
 	if d.Action != "" {
 		s.changed(d.Job.ID, d.Job.State.Ended() || d.Action == hub.ActCancelRequested)
 	}
-	if d.Job.State.Ended() {
-		s.payloads.forget(d.Job.ID)
-	}
+	s.recent.wrote(d.Job, payload)
 	if d.EndAttempt != nil {
 		s.looks.add(s.waiters.freed(d.Job.Owner)...)
 	}
 	if d.Requeued {
 		s.arrived(arrivalOf(hub.QueuedJob{Job: d.Job, Payload: payload}))
 	}
-}
-
-// payloads keeps what never changes of jobs that are at work, without their
-// specs, so that a heartbeat need not read it.
-type payloads struct {
-	mu sync.Mutex
-	m  map[string]hub.JobPayload
-}
-
-// maxPayloads bounds the memory; over it any entry goes, to be read again.
-const maxPayloads = 10_000
-
-func newPayloads() *payloads { return &payloads{m: map[string]hub.JobPayload{}} }
-
-func (c *payloads) get(ctx context.Context, st hub.Store, jobID string) (hub.JobPayload, error) {
-	c.mu.Lock()
-	p, ok := c.m[jobID]
-	c.mu.Unlock()
-	if ok {
-		return p, nil
-	}
-	p, err := st.GetPayload(ctx, jobID)
-	if err != nil {
-		return p, err
-	}
-	p.Spec = nil
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for id := range c.m {
-		if len(c.m) < maxPayloads {
-			break
-		}
-		delete(c.m, id)
-	}
-	c.m[jobID] = p
-	return p, nil
-}
-
-func (c *payloads) forget(jobID string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.m, jobID)
 }

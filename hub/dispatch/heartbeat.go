@@ -97,7 +97,7 @@ func (s *Service) directive(ctx context.Context, r HeartbeatRequest, j hub.Job) 
 	if j.CancelRequestedAt.IsZero() {
 		return out, nil
 	}
-	payload, err := s.payloads.get(ctx, s.store, j.ID)
+	payload, err := s.recent.payload(ctx, s.store, j.ID)
 	if err != nil {
 		return HeartbeatResult{}, err
 	}

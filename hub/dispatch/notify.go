@@ -8,10 +8,11 @@ import (
 	"github.com/runnerhub/runnerhub/hub"
 )
 
-// How long hints that are in no hurry wait for others, and how long one
-// notification may take.
+// How long hints that are in no hurry wait for others, how far apart notifications are, and how long one
+// may take. Each is a commit that no other commit of the store may overlap, so that one for each job would slow all of them.
 const (
 	notifyDelay   = 200 * time.Millisecond
+	notifyApart   = 5 * time.Millisecond
 	notifyTimeout = 5 * time.Second
 )
 
@@ -61,11 +62,15 @@ func (n *notifier) take() []hub.Hint {
 // runNotifier sends what is gathered. A failure loses hints, which the other
 // hubs' backup polls make up for.
 func (s *Service) runNotifier(ctx context.Context) {
+	var last time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-s.notify.ch:
+		}
+		if !pause(ctx, notifyApart-time.Since(last)) {
+			return
 		}
 		if !s.notify.hurried() && !s.gather(ctx) {
 			return
@@ -74,6 +79,7 @@ func (s *Service) runNotifier(ctx context.Context) {
 		if len(hints) == 0 {
 			continue
 		}
+		last = time.Now()
 		call, cancel := context.WithTimeout(ctx, notifyTimeout)
 		if err := s.store.Notify(call, hints); err != nil && ctx.Err() == nil {
 			s.log.Warn("other hubs could not be notified", "hints", len(hints), "error", err)

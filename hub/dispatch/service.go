@@ -54,7 +54,7 @@ type Service struct {
 	notify   *notifier
 	looks    *looks
 	requests *requests
-	payloads *payloads
+	recent   *recent
 	leader   *leader
 
 	hubID    atomic.Pointer[string]
@@ -79,7 +79,7 @@ func New(c Config) *Service {
 		store: c.Store, bucket: c.Bucket, policy: c.Policy, log: c.Logger,
 		clock: newClock(c.Clock), logWait: c.LogWait, logScan: c.LogScan, maxWait: MaxWait,
 		waiters: newWaiters(), watch: newWatchers(), presence: newPresence(c.Policy),
-		notify: newNotifier(), looks: newLooks(), requests: newRequests(), payloads: newPayloads(),
+		notify: newNotifier(), looks: newLooks(), requests: newRequests(), recent: newRecent(),
 		leader: newLeader(c.Policy), draining: make(chan struct{}),
 	}
 	s.start()

@@ -199,7 +199,7 @@ func (s *Service) dropRunner(ctx context.Context, r hub.Runner) error {
 		return err
 	}
 	for _, j := range held {
-		payload, err := s.payloads.get(ctx, s.store, j.ID)
+		payload, err := s.recent.payload(ctx, s.store, j.ID)
 		if err != nil {
 			return err
 		}

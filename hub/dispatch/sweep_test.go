@@ -121,6 +121,13 @@ func (p *patchy) GetJob(ctx context.Context, id string) (hub.Job, error) {
 	return p.Store.GetJob(ctx, id)
 }
 
+func (p *patchy) Apply(ctx context.Context, c hub.Change) error {
+	if p.down {
+		return gone()
+	}
+	return p.Store.Apply(ctx, c)
+}
+
 func TestAfterAnOutageRunnersGetOneTTL(t *testing.T) {
 	onStores(t, func(t backend) {
 		st := &patchy{}
