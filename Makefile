@@ -46,6 +46,11 @@ test: ## Set up what the tests need and run them all, with the race detector (PK
 fuzz: ## Run every fuzz target for FUZZTIME each (10s)
 	@env=$$(.ci/lib/test-env.sh); eval "$$env"; .ci/lib/fuzz.sh
 
+.PHONY: model
+model: ## Check the model of the lease machine, and that its broken variants are refuted
+	@.ci/lib/ensure-spin.sh
+	@.ci/lib/model.sh
+
 .PHONY: bench
 bench: ## Measure our own cost side by side with the bare parts, as ratios
 	@env=$$(.ci/lib/test-env.sh); eval "$$env"; go test -run '^$$' -bench . -benchtime 1x -timeout 30m $(PKG)
