@@ -97,7 +97,8 @@ type HeartbeatJobResult struct {
 // SubmitJobResultArgs reports an attempt that ran, whether or not it succeeded.
 type SubmitJobResultArgs struct {
 	LeaseProof
-	Result Result `json:"result"`
+	Result    Result        `json:"result"`
+	NextLease *LeaseJobArgs `json:"next_lease,omitempty" jsonschema:"what lease_job takes: the answer brings the next lease, which saves a call"`
 }
 
 // FailJobArgs reports an attempt that could not be run at all.
@@ -114,8 +115,22 @@ type ReleaseJobArgs struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// SettleResult answers submit_job_result and fail_job. Duplicate marks a repeat
-// of a report that the hub already has. Requeued says that the job will run again.
+// ReportResult answers submit_job_result, as SettleResult does fail_job. Next answers next_lease as lease_job would;
+// when it is missing though it was asked for, the report was taken and work could not be looked for: call lease_job.
+type ReportResult struct {
+	Accepted  bool            `json:"accepted"`
+	Duplicate bool            `json:"duplicate"`
+	Requeued  bool            `json:"requeued"`
+	Next      *LeaseJobResult `json:"next,omitempty"`
+}
+
+// Settled is what the report itself came to.
+func (r ReportResult) Settled() SettleResult {
+	return SettleResult{Accepted: r.Accepted, Duplicate: r.Duplicate, Requeued: r.Requeued}
+}
+
+// SettleResult answers fail_job. Duplicate marks a repeat of a report that the hub already has. Requeued says that
+// the job will run again.
 type SettleResult struct {
 	Accepted  bool `json:"accepted"`
 	Duplicate bool `json:"duplicate"`

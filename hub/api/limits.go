@@ -77,6 +77,15 @@ var (
 	keyLimit    = upTo(128)
 )
 
+// under are the limits of an argument that holds the same fields.
+func (l limits) under(field string) limits {
+	out := limits{}
+	for k, v := range l {
+		out[field+"."+k] = v
+	}
+	return out
+}
+
 // with joins limits; later ones win.
 func (l limits) with(more limits) limits {
 	out := limits{}

@@ -15,6 +15,12 @@ var proofLimits = limits{
 	"job_id": idLimit, "attempt": atLeast(1), "lease_epoch": atLeast(1), "lease_token": text(128),
 }
 
+var leaseLimits = limits{
+	"request_id": text(64), "wait_ms": waitLimit, "capabilities": items(64, 64), "os": upTo(32), "arch": upTo(32),
+	"version": upTo(64), "protocol": atLeast(0), "free_slots": between(0, 1000), "slots": between(0, 1000),
+	"status.text": upTo(200), "status.level": oneOf("ok", "warning", "error"),
+}
+
 func proofOf(p mcp.LeaseProof) hub.Proof {
 	return hub.Proof{Attempt: p.Attempt, Epoch: p.LeaseEpoch, Nonce: p.LeaseToken}
 }
@@ -26,36 +32,40 @@ func leaseJob(s Services) Operation {
 			"call again at once. Choose a fresh request_id for each new lease and repeat it when an answer was lost: the same id gets the same lease. " +
 			"Acknowledge a lease with heartbeat_job within first_heartbeat_ms or it is taken back. " +
 			"Directives tell to update, to drain, or that the machine was unpaired.",
-		Hints: Hints{Idempotent: true},
-		Route: Route{Method: http.MethodPost, Path: "/lease"},
-		limits: limits{
-			"request_id": text(64), "wait_ms": waitLimit, "capabilities": items(64, 64), "os": upTo(32), "arch": upTo(32),
-			"version": upTo(64), "protocol": atLeast(0), "free_slots": between(0, 1000), "slots": between(0, 1000),
-			"status.text": upTo(200), "status.level": oneOf("ok", "warning", "error"),
-		},
+		Hints:  Hints{Idempotent: true},
+		Route:  Route{Method: http.MethodPost, Path: "/lease"},
+		limits: leaseLimits,
 	}, func(ctx context.Context, p hub.Principal, in mcp.LeaseJobArgs) (mcp.LeaseJobResult, error) {
-		presence := hub.Presence{
-			OS: in.OS, Arch: in.Arch, Version: in.Version, Protocol: in.Protocol, Capabilities: in.Capabilities,
-			Slots: in.Slots, FreeSlots: in.FreeSlots, Draining: in.Draining,
-		}
-		if in.Status != nil {
-			presence.StatusText, presence.StatusLevel = in.Status.Text, in.Status.Level
-		}
-		got, err := s.Jobs.Lease(ctx, p, dispatch.LeaseRequest{RequestID: in.RequestID, Wait: duration(in.WaitMS), Presence: presence})
-		if err != nil {
-			return mcp.LeaseJobResult{}, err
-		}
-		return leaseResultView(baseURL(ctx), got), nil
+		return lease(ctx, s, p, in)
 	}, func(out mcp.LeaseJobResult) string {
 		switch {
 		case out.Lease != nil:
-			return fmt.Sprintf("Leased %s, attempt %d. Acknowledge it with heartbeat_job.", out.Lease.JobID, out.Lease.Attempt)
+			return leasedLine(*out.Lease)
 		case len(out.Directives) > 0:
 			return fmt.Sprintf("No lease; directives: %v.", out.Directives)
 		default:
 			return "No work yet. Call lease_job again."
 		}
 	})
+}
+
+func leasedLine(l mcp.Lease) string {
+	return fmt.Sprintf("Leased %s, attempt %d. Acknowledge it with heartbeat_job.", l.JobID, l.Attempt)
+}
+
+func lease(ctx context.Context, s Services, p hub.Principal, in mcp.LeaseJobArgs) (mcp.LeaseJobResult, error) {
+	presence := hub.Presence{
+		OS: in.OS, Arch: in.Arch, Version: in.Version, Protocol: in.Protocol, Capabilities: in.Capabilities,
+		Slots: in.Slots, FreeSlots: in.FreeSlots, Draining: in.Draining,
+	}
+	if in.Status != nil {
+		presence.StatusText, presence.StatusLevel = in.Status.Text, in.Status.Level
+	}
+	got, err := s.Jobs.Lease(ctx, p, dispatch.LeaseRequest{RequestID: in.RequestID, Wait: duration(in.WaitMS), Presence: presence})
+	if err != nil {
+		return mcp.LeaseJobResult{}, err
+	}
+	return leaseResultView(baseURL(ctx), got), nil
 }
 
 func heartbeatJob(s Services) Operation {
@@ -105,10 +115,11 @@ func submitJobResult(s Services) Operation {
 		Name: mcp.ToolSubmitJobResult, Title: "Report a result", Audience: Runner,
 		Description: "Report what an attempt came to, whether or not it succeeded, once its containers are gone. The first report wins; " +
 			"the same report again is accepted as a duplicate, so repeat it until it is answered. " +
-			"A failure belongs to every status but succeeded. For a job that could not be run at all use fail_job.",
+			"A failure belongs to every status but succeeded. For a job that could not be run at all use fail_job. " +
+			"With next_lease the answer also brings what lease_job would have; its wait_ms holds the answer, and so the word that the report was taken.",
 		Hints: Hints{Idempotent: true},
 		Route: Route{Method: http.MethodPost, Path: "/jobs/{job_id}/result", MaxBody: 1 << 20},
-		limits: proofLimits.with(limits{
+		limits: proofLimits.with(leaseLimits.under("next_lease")).with(limits{
 			"result.status":        oneOf("succeeded", "failed", "canceled", "timed_out"),
 			"result.signal":        upTo(32),
 			"result.failure.class": failureClasses, "result.failure.message": text(8 << 10), "result.failure.hint": upTo(2 << 10),
@@ -119,20 +130,34 @@ func submitJobResult(s Services) Operation {
 			"result.usage.cpu_ms": atLeast(0), "result.usage.memory_peak_bytes": atLeast(0), "result.usage.wall_ms": atLeast(0),
 			"result.leaks.containers": atLeast(0), "result.leaks.networks": atLeast(0), "result.leaks.volumes": atLeast(0),
 		}),
-	}, func(ctx context.Context, p hub.Principal, in mcp.SubmitJobResultArgs) (mcp.SettleResult, error) {
+	}, func(ctx context.Context, p hub.Principal, in mcp.SubmitJobResultArgs) (mcp.ReportResult, error) {
 		if code := in.Result.ExitCode; in.Result.Status == "succeeded" && code != nil && *code != 0 {
-			return mcp.SettleResult{}, hub.Errorf(hub.InvalidArgument, "a job that exited with code %d did not succeed", *code).
+			return mcp.ReportResult{}, hub.Errorf(hub.InvalidArgument, "a job that exited with code %d did not succeed", *code).
 				WithHint("report it as failed, with a failure of class script")
 		}
 		result, err := json.Marshal(in.Result)
 		if err != nil {
-			return mcp.SettleResult{}, err
+			return mcp.ReportResult{}, err
 		}
-		return settle(ctx, s, p, dispatch.SettleRequest{
+		settled, err := settle(ctx, s, p, dispatch.SettleRequest{
 			JobID: in.JobID, Proof: proofOf(in.LeaseProof), State: hub.JobState(in.Result.Status),
 			Failure: failureOf(in.Result.Failure), Outputs: in.Result.Outputs, Result: result,
 		})
-	}, settledLine)
+		out := mcp.ReportResult{Accepted: settled.Accepted, Duplicate: settled.Duplicate, Requeued: settled.Requeued}
+		if err == nil && in.NextLease != nil {
+			// The report was taken, and its answer must not fail for another reason.
+			if next, err := lease(ctx, s, p, *in.NextLease); err == nil {
+				out.Next = &next
+			}
+		}
+		return out, err
+	}, func(out mcp.ReportResult) string {
+		line := settledLine(out.Settled())
+		if out.Next != nil && out.Next.Lease != nil {
+			line += " " + leasedLine(*out.Next.Lease)
+		}
+		return line
+	})
 }
 
 func failJob(s Services) Operation {

@@ -153,12 +153,26 @@ func TestJobFromPairingToResult(t *testing.T) {
 	must[mcp.HeartbeatJobResult](t)(runner.HeartbeatJob(ctx, mcp.HeartbeatJobArgs{LeaseProof: proof, Phase: "running", Step: "hello"}))
 	line := joblog.Append(nil, joblog.Record{Time: time.Now().UTC(), Stream: joblog.Stdout, Source: joblog.Source{Job: true, Step: "hello"}, Payload: []byte("hello")})
 	must[mcp.PutLogResult](t)(runner.PutLog(ctx, lease.LogURL, 0, line))
+	second := must[mcp.SubmitJobResult](t)(admin.SubmitJob(ctx, mcp.SubmitJobArgs{JobRequest: mcp.JobRequest{Spec: []byte(`{"image": "alpine", "command": ["true"]}`)}}))
 	exit := 0
-	settled := must[mcp.SettleResult](t)(runner.SubmitJobResult(ctx, mcp.SubmitJobResultArgs{LeaseProof: proof, Result: mcp.Result{
-		Status: "succeeded", ExitCode: &exit, LogBytes: int64(len(line)),
-	}}))
-	if !settled.Accepted || settled.Duplicate {
+	report := mcp.SubmitJobResultArgs{
+		LeaseProof: proof, Result: mcp.Result{Status: "succeeded", ExitCode: &exit, LogBytes: int64(len(line))},
+		NextLease: &mcp.LeaseJobArgs{
+			RequestID: "r-2", WaitMS: 25_000, Protocol: mcp.Protocol, Capabilities: []string{"docker"}, OS: "linux", Arch: "amd64", Slots: 1, FreeSlots: 1,
+		},
+	}
+	settled := must[mcp.ReportResult](t)(runner.SubmitJobResult(ctx, report))
+	if !settled.Accepted || settled.Duplicate || settled.Next == nil || settled.Next.Lease == nil || settled.Next.Lease.JobID != second.Job.ID {
 		t.Errorf("settled: %+v", settled)
+	}
+	again := must[mcp.ReportResult](t)(runner.SubmitJobResult(ctx, report)) // its answer was lost: both halves are the same again
+	if !again.Accepted || !again.Duplicate || again.Next == nil || again.Next.Lease.LeaseToken != settled.Next.Lease.LeaseToken {
+		t.Errorf("again: %+v", again)
+	}
+	stale := report
+	stale.LeaseToken += "x"
+	if _, err := runner.SubmitJobResult(ctx, stale); err == nil {
+		t.Error("a report without its lease was taken")
 	}
 	end := must[mcp.WaitJobResult](t)(admin.WaitJob(ctx, mcp.WaitJobArgs{JobID: lease.JobID, Cursor: "start", WaitMS: 5000, Follow: "end"}))
 	if !end.Done || end.State != "succeeded" || *end.ExitCode != 0 || len(end.Lines) != 1 || end.Lines[0].Text != "hello" || end.Lines[0].Step != "hello" {

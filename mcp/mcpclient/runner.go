@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"context"
+	"time"
 
 	"github.com/runnerhub/runnerhub/mcp"
 )
@@ -19,9 +20,13 @@ func (c *Client) HeartbeatJob(ctx context.Context, args mcp.HeartbeatJobArgs) (m
 	return call[mcp.HeartbeatJobResult](ctx, c, mcp.ToolHeartbeatJob, args, ms(args.WaitMS), idempotent)
 }
 
-// SubmitJobResult reports an attempt that ran.
-func (c *Client) SubmitJobResult(ctx context.Context, args mcp.SubmitJobResultArgs) (mcp.SettleResult, error) {
-	return call[mcp.SettleResult](ctx, c, mcp.ToolSubmitJobResult, args, 0, idempotent)
+// SubmitJobResult reports an attempt that ran; the hub holds the call for args.NextLease.WaitMS when a lease is asked for.
+func (c *Client) SubmitJobResult(ctx context.Context, args mcp.SubmitJobResultArgs) (mcp.ReportResult, error) {
+	var wait time.Duration
+	if args.NextLease != nil {
+		wait = ms(args.NextLease.WaitMS)
+	}
+	return call[mcp.ReportResult](ctx, c, mcp.ToolSubmitJobResult, args, wait, idempotent)
 }
 
 // FailJob reports an attempt that could not be run.

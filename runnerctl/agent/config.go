@@ -19,7 +19,7 @@ import (
 type Client interface {
 	LeaseJob(ctx context.Context, args mcp.LeaseJobArgs) (mcp.LeaseJobResult, error)
 	HeartbeatJob(ctx context.Context, args mcp.HeartbeatJobArgs) (mcp.HeartbeatJobResult, error)
-	SubmitJobResult(ctx context.Context, args mcp.SubmitJobResultArgs) (mcp.SettleResult, error)
+	SubmitJobResult(ctx context.Context, args mcp.SubmitJobResultArgs) (mcp.ReportResult, error)
 	FailJob(ctx context.Context, args mcp.FailJobArgs) (mcp.SettleResult, error)
 	ReleaseJob(ctx context.Context, args mcp.ReleaseJobArgs) (mcp.ReleaseJobResult, error)
 	PutLog(ctx context.Context, logURL string, offset int64, chunk []byte) (mcp.PutLogResult, error)

@@ -52,7 +52,7 @@ func sendReport(ctx context.Context, c Client, p mcp.LeaseProof, r *report) erro
 	switch {
 	case r.Result != nil:
 		res, err := c.SubmitJobResult(ctx, mcp.SubmitJobResultArgs{LeaseProof: p, Result: *r.Result})
-		return accepted(res, err)
+		return accepted(res.Settled(), err)
 	case r.Fail != nil:
 		res, err := c.FailJob(ctx, mcp.FailJobArgs{LeaseProof: p, Class: r.Fail.Class, Message: r.Fail.Message, Hint: r.Fail.Hint})
 		return accepted(res, err)

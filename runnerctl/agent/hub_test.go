@@ -268,8 +268,8 @@ func (h *fakeHub) HeartbeatJob(ctx context.Context, args mcp.HeartbeatJobArgs) (
 }
 
 // SubmitJobResult implements agent.Client.
-func (h *fakeHub) SubmitJobResult(ctx context.Context, args mcp.SubmitJobResultArgs) (mcp.SettleResult, error) {
-	return h.settle(ctx, mcp.ToolSubmitJobResult, args, args.LeaseProof, func(j *fakeJob) bool {
+func (h *fakeHub) SubmitJobResult(ctx context.Context, args mcp.SubmitJobResultArgs) (mcp.ReportResult, error) {
+	res, err := h.settle(ctx, mcp.ToolSubmitJobResult, args, args.LeaseProof, func(j *fakeJob) bool {
 		if len(j.Results) > 0 {
 			a, _ := json.Marshal(j.Results[0])
 			b, _ := json.Marshal(args.Result)
@@ -278,6 +278,7 @@ func (h *fakeHub) SubmitJobResult(ctx context.Context, args mcp.SubmitJobResultA
 		j.Results = append(j.Results, args.Result)
 		return false
 	})
+	return mcp.ReportResult{Accepted: res.Accepted, Duplicate: res.Duplicate}, err
 }
 
 // FailJob implements agent.Client.
