@@ -69,6 +69,7 @@ func drawSpec(t *rapid.T) *topology.Spec {
 			MaxAttempts: rapid.IntRange(0, topology.MaxRetryAttempts).Draw(t, "max_attempts"),
 			On:          drawWords(t, rapid.SampledFrom(topology.RetryClasses), "on"),
 		},
+		Concurrency: drawConcurrency(t),
 	}
 	if rapid.Bool().Draw(t, "steps") {
 		for i := range rapid.IntRange(1, 5).Draw(t, "n") {
@@ -93,6 +94,13 @@ func drawSpec(t *rapid.T) *topology.Spec {
 		before = append(before, name)
 	}
 	return s
+}
+
+func drawConcurrency(t *rapid.T) (c topology.Concurrency) {
+	if c.Group = maybe(t, rapid.StringMatching(`[A-Za-zäß0-9]([ -~äß]{0,100}[!-~])?`), "group"); c.Group != "" {
+		c.CancelRunning = rapid.Bool().Draw(t, "cancel_running")
+	}
+	return c
 }
 
 // drawService depends on services drawn before only, so that there is no cycle.

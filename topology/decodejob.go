@@ -40,6 +40,7 @@ func (d *decoder) job(root value) *Spec {
 		"timeout":     func(v value) { s.Timeout = d.duration(v, MinTimeout, MaxTimeout) },
 		"grace":       func(v value) { s.Grace = d.grace(v) },
 		"retry":       func(v value) { s.Retry = d.retry(v) },
+		"concurrency": func(v value) { s.Concurrency = d.concurrency(v) },
 	}
 	got := d.object(root, known, jobStrangers)
 	if root.kind != mappingNode {
@@ -131,6 +132,17 @@ func (d *decoder) retry(v value) (r Retry) {
 		"on":           func(v value) { r.On = d.words(v, d.retryClass) },
 	}, retryStrangers)
 	return r
+}
+
+func (d *decoder) concurrency(v value) (c Concurrency) {
+	got := d.object(v, fields{
+		"group":          func(v value) { c.Group = d.title(v) },
+		"cancel_running": func(v value) { c.CancelRunning = d.boolean(v) },
+	}, concurrencyStrangers)
+	if v.kind == mappingNode && got.lacks("group") {
+		d.report(v.key, join(v.path, "group"), ProblemMissing, "missing", "it names what the jobs share, for example a deploy target")
+	}
+	return c
 }
 
 func (d *decoder) grace(v value) Duration {

@@ -106,6 +106,8 @@ func TestParseFull(t *testing.T) {
 		Timeout:    90 * minute,
 		Grace:      minute / 2,
 		Retry:      topology.Retry{MaxAttempts: 3, On: []string{"image_pull", "runner_lost"}},
+
+		Concurrency: topology.Concurrency{Group: "deploy production", CancelRunning: true},
 	}
 	if diff := cmp.Diff(want, parseFile(t, "full.yaml")); diff != "" {
 		t.Error(diff)

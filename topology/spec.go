@@ -33,6 +33,9 @@ type Spec struct {
 	Timeout   Duration    `json:"timeout,omitempty"` // of one attempt; 0 is the hub's default
 	Grace     Duration    `json:"grace,omitempty"`   // between SIGTERM and SIGKILL; 0 is 10 s
 	Retry     Retry       `json:"retry,omitzero"`
+
+	// Concurrency is for the hub alone: no runner acts on it.
+	Concurrency Concurrency `json:"concurrency,omitzero"`
 }
 
 // Step is one shell script of a job. Steps share the job container's file system.
@@ -114,6 +117,12 @@ type Resources struct {
 type Retry struct {
 	MaxAttempts int      `json:"max_attempts,omitempty"` // 0 is the hub's default
 	On          []string `json:"on,omitempty"`           // failure classes; empty is every infrastructure class
+}
+
+// Concurrency puts a job into a group of the workspace's, of which one job runs at a time.
+type Concurrency struct {
+	Group         string `json:"group,omitempty"`
+	CancelRunning bool   `json:"cancel_running,omitempty"` // the group's running job is canceled for this one
 }
 
 // Duration is a time.Duration written as Go and Compose write it ("1m30s").

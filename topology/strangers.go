@@ -8,7 +8,6 @@ var jobStrangers = strangers{
 		"source":          "put what the job needs into its image, or fetch it in a step",
 		"artifacts":       "print what matters to the log, or upload it in a step",
 		"secrets":         "let a step fetch them; env is stored as plain text",
-		"concurrency":     "submit such jobs one after the other",
 		"hold_on_failure": "add a step with always: true that shows what you need",
 		"cache":           "bake what is expensive into the image",
 		"matrix":          "submit one job for each combination",
@@ -86,6 +85,16 @@ var resourceStrangers = strangers{
 		"mem_limit":  `did you mean "memory"?`,
 		"ram":        `did you mean "memory"?`,
 		"pids_limit": `did you mean "pids"?`,
+	},
+}
+
+var concurrencyStrangers = strangers{
+	meant: map[string]string{
+		"name":               `did you mean "group"?`,
+		"key":                `did you mean "group"?`,
+		"cancel":             `did you mean "cancel_running"?`,
+		"cancel-in-progress": `did you mean "cancel_running"?`,
+		"cancel_in_progress": `did you mean "cancel_running"?`,
 	},
 }
 
