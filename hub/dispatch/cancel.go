@@ -50,7 +50,7 @@ func (s *Service) Retry(ctx context.Context, p hub.Principal, r RetryRequest) (S
 		return SubmitResult{}, err
 	}
 	payload.RetryOf = j.ID
-	job, existing, err := s.enqueue(ctx, c, to, plan{payload, j.MaxAttempts}, j.Priority, r.IdempotencyKey)
+	job, existing, err := s.enqueue(ctx, c, to, plan{payload, j.MaxAttempts, j.Group}, j.Priority, r.IdempotencyKey)
 	if err != nil {
 		return SubmitResult{}, err
 	}

@@ -40,7 +40,7 @@ func (s *Service) decide(ctx context.Context, jobID string, p hub.Principal, f d
 			continue // perhaps not if one looks
 		}
 		if err == nil && !d.Unchanged {
-			err = s.apply(ctx, p, d, payload, 0)
+			err = s.apply(ctx, p, d, payload, caps{})
 		}
 		if !errors.Is(err, hub.ErrConflict) {
 			return d, err
@@ -58,8 +58,11 @@ func errBusy() error {
 	return e
 }
 
+// caps are the bounds on live attempts that a lease is written under; 0 is none.
+type caps struct{ running, perWorkspace int }
+
 // apply writes a decision and wakes whoever it concerns.
-func (s *Service) apply(ctx context.Context, p hub.Principal, d hub.Decision, payload hub.JobPayload, maxRunning int) error {
+func (s *Service) apply(ctx context.Context, p hub.Principal, d hub.Decision, payload hub.JobPayload, c caps) error {
 	now := s.clock.now()
 	runner := d.Job.LeaseRunnerID
 	if runner == "" {
@@ -75,7 +78,8 @@ func (s *Service) apply(ctx context.Context, p hub.Principal, d hub.Decision, pa
 	if by := "user:" + payload.SubmittedBy; payload.SubmittedBy != "" && by != e.Actor {
 		e.OnBehalfOf = by
 	}
-	if err := s.store.Apply(ctx, hub.Change{Decision: d, Event: e, MaxRunning: maxRunning}); err != nil {
+	change := hub.Change{Decision: d, Event: e, MaxRunning: c.running, MaxRunningPerWorkspace: c.perWorkspace}
+	if err := s.store.Apply(ctx, change); err != nil {
 		return err
 	}
 	s.applied(d, payload)
@@ -88,7 +92,10 @@ func (s *Service) applied(d hub.Decision, payload hub.JobPayload) {
 	}
 	s.recent.wrote(d.Job, payload)
 	if d.EndAttempt != nil {
-		s.looks.add(s.waiters.freed(d.Job.Owner)...)
+		s.looks.add(s.waiters.freed(d.Job)...)
+		if d.Job.Group != "" {
+			s.looks.addGroup(d.Job.GroupKey())
+		}
 	}
 	if d.Requeued {
 		s.arrived(arrivalOf(hub.QueuedJob{Job: d.Job, Payload: payload}))

@@ -11,25 +11,37 @@ import (
 const page = 50
 
 // looks are the queues in which jobs may wait that nobody of this hub was woken
-// for: another hub hinted at them, or room was made. Each is looked at once, in turn, so that no
-// owner's flood of hints holds up another's.
+// for: another hub hinted at them, or room was made, or a concurrency group came free. Each is looked at
+// once, in turn, so that no owner's flood of hints holds up another's.
 type looks struct {
 	mu    sync.Mutex
-	queue []hub.QueueKey
-	in    map[hub.QueueKey]bool
+	queue []look
+	in    map[look]bool
 	all   bool
 	ch    chan struct{}
 }
 
-func newLooks() *looks { return &looks{in: map[hub.QueueKey]bool{}, ch: make(chan struct{}, 1)} }
+// look is what is to be looked at: a queue, or who waits for a group.
+type look struct {
+	key   hub.QueueKey
+	group hub.Group
+}
+
+func newLooks() *looks { return &looks{in: map[look]bool{}, ch: make(chan struct{}, 1)} }
 
 func (l *looks) add(keys ...hub.QueueKey) {
-	l.mu.Lock()
 	for _, k := range keys {
-		if !l.in[k] {
-			l.in[k] = true
-			l.queue = append(l.queue, k)
-		}
+		l.put(look{key: k})
+	}
+}
+
+func (l *looks) addGroup(g hub.Group) { l.put(look{group: g}) }
+
+func (l *looks) put(x look) {
+	l.mu.Lock()
+	if !l.in[x] {
+		l.in[x] = true
+		l.queue = append(l.queue, x)
 	}
 	l.mu.Unlock()
 	l.signal()
@@ -50,20 +62,20 @@ func (l *looks) signal() {
 	}
 }
 
-func (l *looks) next() (k hub.QueueKey, all, ok bool) {
+func (l *looks) next() (x look, all, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.all {
 		l.all = false
-		return "", true, true
+		return look{}, true, true
 	}
 	if len(l.queue) == 0 {
-		return "", false, false
+		return look{}, false, false
 	}
-	k = l.queue[0]
+	x = l.queue[0]
 	l.queue = l.queue[1:]
-	delete(l.in, k)
-	return k, false, true
+	delete(l.in, x)
+	return x, false, true
 }
 
 // runLooks looks at queues as they are asked for, and every BackupPoll at all
@@ -74,18 +86,21 @@ func (s *Service) runLooks(ctx context.Context) {
 			s.looks.addAll()
 		}
 		for ctx.Err() == nil {
-			k, all, ok := s.looks.next()
+			x, all, ok := s.looks.next()
 			if !ok {
 				break
 			}
 			var err error
-			if all {
+			switch {
+			case all:
 				err = s.lookAtAll(ctx)
-			} else {
-				err = s.lookAt(ctx, k)
+			case x.key != "":
+				err = s.lookAt(ctx, x.key)
+			default:
+				err = s.lookAtGroup(ctx, x.group)
 			}
 			if err != nil && ctx.Err() == nil {
-				s.log.Warn("a queue could not be looked at", "queue", k, "error", err)
+				s.log.Warn("a queue could not be looked at", "queue", x.key, "group", x.group.Name, "error", err)
 			}
 		}
 		if ctx.Err() != nil {
@@ -118,18 +133,27 @@ func (s *Service) lookAtAll(ctx context.Context) error {
 // until all of them are awake.
 func (s *Service) lookAt(ctx context.Context, k hub.QueueKey) error {
 	var after *hub.QueuePos
+	off := newObstacles()
 	for s.waiters.asleep(k) {
 		jobs, err := s.store.ListQueued(ctx, k, after, page)
+		if err == nil {
+			err = off.look(ctx, s.store, jobs)
+		}
 		if err != nil {
 			return err
 		}
 		for _, q := range jobs {
-			if s.waiters.isReserved(q.Job.ID) || !s.waiters.offer(arrivalOf(q)) {
+			if off.bars(q.Job) || s.waiters.isReserved(q.Job.ID) || !s.waiters.offer(arrivalOf(q)) {
 				continue
 			}
-			if s.waiters.isCapped(q.Job.Owner) { // one tries whether there is room again; if so, the others follow
+			// Where there was no room one tries whether there is again; if so, the others follow.
+			if s.waiters.isCapped(capKey{owner: q.Job.Owner}) {
 				return nil
 			}
+			if s.waiters.isCapped(capKey{q.Job.Owner, q.Job.WorkspaceID}) {
+				off.full[q.Job.WorkspaceID] = true
+			}
+			off.hold(q.Job)
 		}
 		if len(jobs) < page {
 			return nil

@@ -53,6 +53,7 @@ type Service struct {
 	presence *presence
 	notify   *notifier
 	looks    *looks
+	shares   *shares
 	requests *requests
 	recent   *recent
 	leader   *leader
@@ -79,7 +80,7 @@ func New(c Config) *Service {
 		store: c.Store, bucket: c.Bucket, policy: c.Policy, log: c.Logger,
 		clock: newClock(c.Clock), logWait: c.LogWait, logScan: c.LogScan, maxWait: MaxWait,
 		waiters: newWaiters(), watch: newWatchers(), presence: newPresence(c.Policy),
-		notify: newNotifier(), looks: newLooks(), requests: newRequests(), recent: newRecent(),
+		notify: newNotifier(), looks: newLooks(), shares: newShares(), requests: newRequests(), recent: newRecent(),
 		leader: newLeader(c.Policy), draining: make(chan struct{}),
 	}
 	s.start()

@@ -15,6 +15,7 @@ import (
 type plan struct {
 	payload     hub.JobPayload
 	maxAttempts int
+	group       string
 }
 
 // parse validates a spec and applies the policy's defaults. The problems are
@@ -44,8 +45,9 @@ func (s *Service) parse(text []byte) (plan, []SpecProblem, error) {
 			Name: spec.Name, Spec: canonical, Requires: requires(spec), Labels: spec.Labels,
 			Timeout: time.Duration(spec.Timeout), Grace: time.Duration(spec.Grace),
 		},
-		maxAttempts: spec.Retry.MaxAttempts,
+		maxAttempts: spec.Retry.MaxAttempts, group: spec.Concurrency.Group,
 	}
+	p.payload.CancelRunning = spec.Concurrency.CancelRunning
 	for _, c := range spec.Retry.On {
 		p.payload.RetryOn = append(p.payload.RetryOn, hub.Class(c))
 	}

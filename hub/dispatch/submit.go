@@ -66,7 +66,7 @@ func (s *Service) enqueue(ctx context.Context, c caller, to place, pl plan, prio
 	now := s.clock.now()
 	job := hub.Job{
 		ID: hub.JobIDPrefix + id.String(), WorkspaceID: to.tenant.ID, Owner: to.owner, RunnerID: to.runnerID,
-		State: hub.JobQueued, Revision: 1, Priority: priority, Rank: hub.RankOf(priority, now, s.policy), MaxAttempts: pl.maxAttempts,
+		Group: pl.group, State: hub.JobQueued, Revision: 1, Priority: priority, Rank: hub.RankOf(priority, now, s.policy), MaxAttempts: pl.maxAttempts,
 		CreatedAt: now, QueuedAt: now,
 	}
 	payload := pl.payload
@@ -86,7 +86,9 @@ func (s *Service) enqueue(ctx context.Context, c caller, to place, pl plan, prio
 		return hub.Job{}, false, err
 	}
 	if !existing {
+		s.shares.arrived(got)
 		s.arrived(arrivalOf(hub.QueuedJob{Job: got, Payload: payload}))
+		s.supersede(ctx, c.Principal, got, payload)
 	}
 	return got, existing, nil
 }

@@ -97,7 +97,7 @@ func (s *Service) sweepOne(ctx context.Context, l hub.LiveJob) error {
 	if lost && !l.Revoked && s.clock.reachable() < s.policy.LeaseTTL {
 		return nil
 	}
-	err := s.apply(ctx, system, d, l.Payload, 0)
+	err := s.apply(ctx, system, d, l.Payload, caps{})
 	if errors.Is(err, hub.ErrConflict) {
 		return nil // it moved: its clocks are others now
 	}
@@ -175,7 +175,7 @@ func (s *Service) sweepJob(ctx context.Context, q hub.QueuedJob, runners []hub.R
 	}
 	d, err := hub.Reject(q.Job, f, now)
 	if err == nil {
-		err = s.apply(ctx, system, d, q.Payload, 0)
+		err = s.apply(ctx, system, d, q.Payload, caps{})
 	}
 	if errors.Is(err, hub.ErrConflict) {
 		return nil

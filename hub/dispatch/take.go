@@ -11,36 +11,100 @@ import (
 // commitTimeout bounds a write that is no longer bound to its caller.
 const commitTimeout = 10 * time.Second
 
-// errCapped says that the owner may not run more at once.
-var errCapped = errors.New("the owner runs as many jobs as it may")
+// What a lease was refused for: the owner, or the workspace on that owner's runners, may not run more at once.
+var (
+	errCapped = errors.New("the owner runs as many jobs as it may")
+	errShared = errors.New("the workspace runs as many jobs as it may on the owner's runners")
+)
 
 // take looks through the runner's queues in order, its own first, and takes the
 // first job that it can; nil when there is none.
 func (s *Service) take(ctx context.Context, p hub.Principal, w *waiter, requestID string) (*Lease, error) {
 	for _, key := range w.keys {
-		var after *hub.QueuePos
-		for {
-			jobs, err := s.store.ListQueued(ctx, key, after, page)
-			if err != nil {
-				return nil, err
-			}
-			for _, q := range jobs {
-				lease, err := s.tryTake(ctx, p, q, requestID)
-				if errors.Is(err, errCapped) {
-					return nil, nil // both queues are the same owner's
-				}
-				if err != nil || lease != nil {
-					return lease, err
-				}
-			}
-			if len(jobs) < page {
-				break
-			}
-			last := jobs[len(jobs)-1].Job
-			after = &hub.QueuePos{Rank: last.Rank, ID: last.ID}
+		lease, err := s.takeFrom(ctx, p, key, requestID)
+		if errors.Is(err, errCapped) {
+			return nil, nil // both queues are the same owner's
+		}
+		if err != nil || lease != nil {
+			return lease, err
 		}
 	}
 	return nil, nil
+}
+
+// takeFrom takes a job of one queue: the first by rank or, where workspaces share the queue, the first of the
+// workspace whose turn it is.
+func (s *Service) takeFrom(ctx context.Context, p hub.Principal, key hub.QueueKey, requestID string) (*Lease, error) {
+	head, err := s.store.ListQueued(ctx, key, nil, page)
+	if err != nil {
+		return nil, err
+	}
+	order, err := s.sharesOf(ctx, key, head)
+	if err != nil {
+		return nil, err
+	}
+	off := newObstacles()
+	if order == nil {
+		return s.walk(ctx, p, off, requestID, head, func(after *hub.QueuePos) ([]hub.QueuedJob, error) {
+			return s.store.ListQueued(ctx, key, after, page)
+		})
+	}
+	for _, share := range order {
+		next := func(after *hub.QueuePos) ([]hub.QueuedJob, error) {
+			return s.store.ListQueuedOf(ctx, key, share.WorkspaceID, after, page)
+		}
+		jobs, err := next(nil)
+		if err != nil {
+			return nil, err
+		}
+		lease, err := s.walk(ctx, p, off, requestID, jobs, next)
+		if lease != nil {
+			s.shares.served(key, share.WorkspaceID)
+		}
+		if err != nil || lease != nil {
+			return lease, err
+		}
+	}
+	return nil, nil
+}
+
+// walk tries a page of jobs and those that follow it, until one can be had.
+func (s *Service) walk(ctx context.Context, p hub.Principal, off *obstacles, requestID string, jobs []hub.QueuedJob,
+	next func(after *hub.QueuePos) ([]hub.QueuedJob, error),
+) (*Lease, error) {
+	for {
+		if err := off.look(ctx, s.store, jobs); err != nil {
+			return nil, err
+		}
+		for _, q := range jobs {
+			if off.bars(q.Job) {
+				if err := s.clear(ctx, system, off, q); err != nil {
+					return nil, err
+				}
+				continue
+			}
+			lease, err := s.tryTake(ctx, p, q, requestID)
+			switch {
+			case errors.Is(err, errShared):
+				off.full[q.Job.WorkspaceID] = true
+			case errors.Is(err, hub.ErrGroupBusy):
+				off.hold(q.Job)
+			case err != nil || lease != nil:
+				return lease, err
+			}
+		}
+		if len(jobs) < page {
+			return nil, nil
+		}
+		last := jobs[len(jobs)-1].Job
+		if off.full[last.WorkspaceID] { // what follows is the same workspace's, or the queue would be shared out
+			return nil, nil
+		}
+		var err error
+		if jobs, err = next(&hub.QueuePos{Rank: last.Rank, ID: last.ID}); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // tryTake leases one job; nil and no error when it is not for this runner or in other hands.
@@ -52,7 +116,7 @@ func (s *Service) tryTake(ctx context.Context, p hub.Principal, q hub.QueuedJob,
 	lease, err := s.leaseNow(ctx, p, q, requestID)
 	s.waiters.unreserve(q.Job.ID)
 	switch {
-	case err == nil || errors.Is(err, errCapped):
+	case err == nil || errors.Is(err, errCapped) || errors.Is(err, errShared) || errors.Is(err, hub.ErrGroupBusy):
 		return lease, err
 	case errors.Is(err, hub.ErrConflict) || errors.Is(err, hub.ErrSkip):
 		return nil, nil // another hub has it, or it ended: the next one, then
@@ -80,9 +144,9 @@ func (s *Service) leaseNow(ctx context.Context, p hub.Principal, q hub.QueuedJob
 		return nil, err
 	}
 	rejected := d.Job.State.Ended()
-	limit := s.policy.MaxRunning
+	limit := caps{s.policy.MaxRunning, s.policy.MaxRunningPerWorkspace}
 	if rejected {
-		limit = 0
+		limit = caps{}
 	}
 	// From here on it is all or nothing, and not the caller's to interrupt.
 	commit, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
@@ -90,14 +154,13 @@ func (s *Service) leaseNow(ctx context.Context, p hub.Principal, q hub.QueuedJob
 	err = s.apply(commit, p, d, payload, limit)
 	switch {
 	case hub.CodeOf(err) == hub.QuotaExceeded:
-		s.waiters.atCap(q.Job.Owner)
-		return nil, errCapped
+		return nil, s.capped(q.Job, err)
 	case err != nil:
 		return nil, err
 	case rejected:
 		return nil, nil
 	}
-	s.looks.add(s.waiters.freed(q.Job.Owner)...)
+	s.looks.add(s.waiters.freed(q.Job)...)
 	// Nobody is there to get it: give it back at once. A repeat of the call, though, finds it.
 	if err := ended(ctx); err != nil && !errors.Is(context.Cause(ctx), errSuperseded) {
 		s.giveBack(commit, p, q.Job.ID, proof)
@@ -114,4 +177,14 @@ func (s *Service) giveBack(ctx context.Context, p hub.Principal, jobID string, p
 	if err != nil {
 		s.log.Warn("a lease that could not be delivered was not given back", "job", jobID, "error", err)
 	}
+}
+
+// capped notes which cap a lease was refused over.
+func (s *Service) capped(j hub.Job, refused error) error {
+	if e, ok := errors.AsType[*hub.Error](refused); ok && e.Details["cap"] == hub.CapWorkspace {
+		s.waiters.atCap(capKey{j.Owner, j.WorkspaceID})
+		return errShared
+	}
+	s.waiters.atCap(capKey{owner: j.Owner})
+	return errCapped
 }

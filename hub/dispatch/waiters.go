@@ -16,7 +16,13 @@ type waiters struct {
 	count    int64            // grows with every waiter and every lease
 	turn     map[string]int64 // runner → count at its last lease
 	reserved map[string]bool  // jobs that a call of this hub is about to take
-	capped   map[hub.Owner]bool
+	capped   map[capKey]bool
+}
+
+// capKey is an owner whose runners are at a cap, or with a workspace the share of that one.
+type capKey struct {
+	owner       hub.Owner
+	workspaceID string
 }
 
 // waiter is one held lease call. All but ch is guarded by waiters.mu.
@@ -55,7 +61,7 @@ func (a arrival) suits(r hub.Runner) bool {
 func newWaiters() *waiters {
 	return &waiters{
 		byKey: map[hub.QueueKey][]*waiter{}, turn: map[string]int64{},
-		reserved: map[string]bool{}, capped: map[hub.Owner]bool{},
+		reserved: map[string]bool{}, capped: map[capKey]bool{},
 	}
 }
 
@@ -192,30 +198,32 @@ func (ws *waiters) isReserved(jobID string) bool {
 	return ws.reserved[jobID]
 }
 
-// atCap notes that an owner was refused a lease over its running cap.
-func (ws *waiters) atCap(o hub.Owner) {
+// atCap notes that a lease was refused over a running cap.
+func (ws *waiters) atCap(k capKey) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	ws.capped[o] = true
+	ws.capped[k] = true
 }
 
-func (ws *waiters) isCapped(o hub.Owner) bool {
+func (ws *waiters) isCapped(k capKey) bool {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	return ws.capped[o]
+	return ws.capped[k]
 }
 
-// freed says, when there is room again for an owner that was at its cap, which of its queues should be looked at again.
-func (ws *waiters) freed(o hub.Owner) []hub.QueueKey {
+// freed says, when there is room again under a cap that held jobs like j, which queues should be looked at again.
+func (ws *waiters) freed(j hub.Job) []hub.QueueKey {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	if !ws.capped[o] {
+	all, share := capKey{owner: j.Owner}, capKey{j.Owner, j.WorkspaceID}
+	if !ws.capped[all] && !ws.capped[share] {
 		return nil
 	}
-	delete(ws.capped, o)
+	delete(ws.capped, all)
+	delete(ws.capped, share)
 	var out []hub.QueueKey
 	for k := range ws.byKey {
-		if owner, _ := k.Split(); owner == o {
+		if owner, _ := k.Split(); owner == j.Owner {
 			out = append(out, k)
 		}
 	}

@@ -115,15 +115,25 @@ func TestFreedNamesTheQueuesOfACappedOwner(t *testing.T) {
 	t.Parallel()
 	ws := newWaiters()
 	ws.add(capable("a"))
-	if k := ws.freed(owner); k != nil {
+	job := hub.Job{Owner: owner, WorkspaceID: "wsp_1"}
+	if k := ws.freed(job); k != nil {
 		t.Errorf("nobody was refused: %v", k)
 	}
-	ws.atCap(owner)
-	if k := ws.freed(owner); len(k) != 2 {
-		t.Errorf("freed %v", k)
+	for _, c := range []capKey{{owner: owner}, {owner, "wsp_1"}} {
+		ws.atCap(c)
+		if k := ws.freed(hub.Job{Owner: "user:usr_2", WorkspaceID: "wsp_1"}); k != nil {
+			t.Errorf("another owner's room counts: %v", k)
+		}
+		if k := ws.freed(job); len(k) != 2 {
+			t.Errorf("freed %v", k)
+		}
+		if k := ws.freed(job); k != nil {
+			t.Errorf("once is enough: %v", k)
+		}
 	}
-	if k := ws.freed(owner); k != nil {
-		t.Errorf("once is enough: %v", k)
+	ws.atCap(capKey{owner, "wsp_2"})
+	if k := ws.freed(job); k != nil {
+		t.Errorf("another workspace's share counts: %v", k)
 	}
 }
 
