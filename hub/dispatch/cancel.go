@@ -50,11 +50,11 @@ func (s *Service) Retry(ctx context.Context, p hub.Principal, r RetryRequest) (S
 		return SubmitResult{}, err
 	}
 	payload.RetryOf = j.ID
-	job, existing, err := s.enqueue(ctx, c, to, plan{payload, j.MaxAttempts, j.Group}, j.Priority, r.IdempotencyKey)
+	q, existing, err := s.enqueue(ctx, c, to, plan{payload, j.MaxAttempts, j.Group}, j.Priority, r.IdempotencyKey)
 	if err != nil {
 		return SubmitResult{}, err
 	}
-	v, err := s.view(ctx, job.ID)
+	v, err := s.view(ctx, q.Job.ID)
 	return SubmitResult{Job: v, Existing: existing}, err
 }
 

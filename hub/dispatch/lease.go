@@ -153,7 +153,7 @@ func (s *Service) leaseOrWait(ctx context.Context, p hub.Principal, r LeaseReque
 	end := time.NewTimer(max(0, min(r.Wait, s.maxWait)))
 	defer end.Stop()
 	for first := true; ; first = false {
-		s.waiters.look(w)
+		handed := s.waiters.look(w)
 		if !first { // the call has been held: a runner that was unpaired meanwhile gets nothing
 			row, err := s.store.GetRunner(ctx, p.Runner.ID)
 			if err != nil {
@@ -164,7 +164,10 @@ func (s *Service) leaseOrWait(ctx context.Context, p hub.Principal, r LeaseReque
 			}
 			p.Runner.Labels, p.Runner.Label = row.Labels, row.Label
 		}
-		lease, err := s.take(ctx, p, w, r.RequestID)
+		var lease *Lease
+		if !first || !s.waiters.knownEmpty(w) {
+			lease, err = s.take(ctx, p, w, handed, r.RequestID)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -142,6 +142,9 @@ func (s *Service) lookAt(ctx context.Context, k hub.QueueKey) error {
 		if err != nil {
 			return err
 		}
+		if len(jobs) > 0 {
+			s.waiters.stir(k) // there may be more of them than there are waiters
+		}
 		for _, q := range jobs {
 			if off.bars(q.Job) || s.waiters.isReserved(q.Job.ID) || !s.waiters.offer(arrivalOf(q)) {
 				continue

@@ -123,6 +123,7 @@ func (s *Service) runListener(ctx context.Context) {
 func (s *Service) heard(h hub.Hint) {
 	if h == (hub.Hint{}) { // a gap in listening: anything may have happened
 		s.watch.wake("")
+		s.waiters.stir("")
 		s.looks.addAll()
 		return
 	}
@@ -130,6 +131,7 @@ func (s *Service) heard(h hub.Hint) {
 		s.watch.wake(h.JobID)
 	}
 	if h.Queue != "" {
+		s.waiters.stir(h.Queue)
 		s.looks.add(h.Queue)
 	}
 }

@@ -36,13 +36,19 @@ func (s *Service) Submit(ctx context.Context, p hub.Principal, r SubmitRequest) 
 	if err != nil {
 		return SubmitResult{}, err
 	}
-	job, existing, err := s.enqueue(ctx, c, to, pl, r.Priority, r.IdempotencyKey)
+	q, existing, err := s.enqueue(ctx, c, to, pl, r.Priority, r.IdempotencyKey)
 	if err != nil {
 		return SubmitResult{}, err
 	}
-	// The job is stored: a wait that fails must not look like a submit that failed.
-	s.await(ctx, job.ID, r.Wait)
-	v, err := s.view(context.WithoutCancel(ctx), job.ID)
+	// The job is stored: what fails from here on must not look like a submit that failed.
+	if !existing && r.Wait <= 0 {
+		n := newNames(s.store)
+		n.workspaces[to.tenant.ID] = to.tenant.Slug
+		v, err := n.view(context.WithoutCancel(ctx), q)
+		return SubmitResult{Job: v}, err
+	}
+	s.await(ctx, q.Job.ID, r.Wait)
+	v, err := s.view(context.WithoutCancel(ctx), q.Job.ID)
 	return SubmitResult{Job: v, Existing: existing}, err
 }
 
@@ -58,10 +64,10 @@ func checkSubmit(r JobRequest, key string) error {
 }
 
 // enqueue stores a job and wakes a runner for it.
-func (s *Service) enqueue(ctx context.Context, c caller, to place, pl plan, priority int, key string) (hub.Job, bool, error) {
+func (s *Service) enqueue(ctx context.Context, c caller, to place, pl plan, priority int, key string) (hub.QueuedJob, bool, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
-		return hub.Job{}, false, err
+		return hub.QueuedJob{}, false, err
 	}
 	now := s.clock.now()
 	job := hub.Job{
@@ -80,17 +86,18 @@ func (s *Service) enqueue(ctx context.Context, c caller, to place, pl plan, prio
 		},
 	})
 	if hub.CodeOf(err) == hub.QueueFull {
-		return hub.Job{}, false, s.queueFull(job)
+		return hub.QueuedJob{}, false, s.queueFull(job)
 	}
 	if err != nil {
-		return hub.Job{}, false, err
+		return hub.QueuedJob{}, false, err
 	}
+	q := hub.QueuedJob{Job: got, Payload: payload}
 	if !existing {
 		s.shares.arrived(got)
-		s.arrived(arrivalOf(hub.QueuedJob{Job: got, Payload: payload}))
+		s.arrived(arrivalOf(q))
 		s.supersede(ctx, c.Principal, got, payload)
 	}
-	return got, existing, nil
+	return q, existing, nil
 }
 
 // queueFull names the cap that refused a job.

@@ -17,9 +17,20 @@ var (
 	errShared = errors.New("the workspace runs as many jobs as it may on the owner's runners")
 )
 
-// take looks through the runner's queues in order, its own first, and takes the
-// first job that it can; nil when there is none.
-func (s *Service) take(ctx context.Context, p hub.Principal, w *waiter, requestID string) (*Lease, error) {
+// take takes a job that a call was woken for, or else looks through the runner's queues in order, its own first, and
+// takes the first that it can; nil when there is none.
+func (s *Service) take(ctx context.Context, p hub.Principal, w *waiter, handed []arrival, requestID string) (*Lease, error) {
+	// The call had found its queues empty, so that what has come since is first in them.
+	for _, a := range handed {
+		lease, err := s.tryTake(ctx, p, a.job, requestID)
+		switch {
+		case errors.Is(err, errCapped):
+			return nil, nil
+		case errors.Is(err, errShared) || errors.Is(err, hub.ErrGroupBusy):
+		case err != nil || lease != nil:
+			return lease, err
+		}
+	}
 	for _, key := range w.keys {
 		lease, err := s.takeFrom(ctx, p, key, requestID)
 		if errors.Is(err, errCapped) {
@@ -35,9 +46,14 @@ func (s *Service) take(ctx context.Context, p hub.Principal, w *waiter, requestI
 // takeFrom takes a job of one queue: the first by rank or, where workspaces share the queue, the first of the
 // workspace whose turn it is.
 func (s *Service) takeFrom(ctx context.Context, p hub.Principal, key hub.QueueKey, requestID string) (*Lease, error) {
+	began := s.waiters.beginLook()
 	head, err := s.store.ListQueued(ctx, key, nil, page)
 	if err != nil {
 		return nil, err
+	}
+	if len(head) == 0 {
+		s.waiters.foundEmpty(key, began)
+		return nil, nil
 	}
 	order, err := s.sharesOf(ctx, key, head)
 	if err != nil {
@@ -127,9 +143,12 @@ func (s *Service) tryTake(ctx context.Context, p hub.Principal, q hub.QueuedJob,
 }
 
 func (s *Service) leaseNow(ctx context.Context, p hub.Principal, q hub.QueuedJob, requestID string) (*Lease, error) {
-	payload, err := s.store.GetPayload(ctx, q.Job.ID) // with the spec, before anything is promised
-	if err != nil {
-		return nil, err
+	payload := q.Payload
+	if payload.Spec == nil { // without it nothing can be promised
+		var err error
+		if payload, err = s.store.GetPayload(ctx, q.Job.ID); err != nil {
+			return nil, err
+		}
 	}
 	proof := proofOf(p.Secret, requestID, q.Job.ID, q.Job.Attempt+1, q.Job.Epoch+1)
 	d, err := hub.Lease(q.Job, payload, hub.LeaseGrant{

@@ -17,6 +17,7 @@ type waiters struct {
 	turn     map[string]int64 // runner → count at its last lease
 	reserved map[string]bool  // jobs that a call of this hub is about to take
 	capped   map[capKey]bool
+	empty    empties
 }
 
 // capKey is an owner whose runners are at a cap, or with a workspace the share of that one.
@@ -42,10 +43,11 @@ type arrival struct {
 	jobID    string
 	requires []string
 	labels   []string
+	job      hub.QueuedJob // as it is known: whoever is woken need not read it
 }
 
 func arrivalOf(q hub.QueuedJob) arrival {
-	return arrival{q.Job.QueueKey(), q.Job.ID, q.Payload.Requires, q.Payload.Labels}
+	return arrival{q.Job.QueueKey(), q.Job.ID, q.Payload.Requires, q.Payload.Labels, q}
 }
 
 // suits says whether waking r for the job makes sense. On a named queue it
@@ -61,7 +63,7 @@ func (a arrival) suits(r hub.Runner) bool {
 func newWaiters() *waiters {
 	return &waiters{
 		byKey: map[hub.QueueKey][]*waiter{}, turn: map[string]int64{},
-		reserved: map[string]bool{}, capped: map[capKey]bool{},
+		reserved: map[string]bool{}, capped: map[capKey]bool{}, empty: newEmpties(),
 	}
 }
 
@@ -81,8 +83,8 @@ func (ws *waiters) add(r hub.Runner) *waiter {
 	return w
 }
 
-// look starts a look at the queues: what the waiter was woken for is being dealt with.
-func (ws *waiters) look(w *waiter) {
+// look starts a look at the queues: what the waiter was woken for, which is returned, is being dealt with.
+func (ws *waiters) look(w *waiter) []arrival {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	w.looking = append(w.looking, w.woken...)
@@ -91,6 +93,7 @@ func (ws *waiters) look(w *waiter) {
 	case <-w.ch:
 	default:
 	}
+	return slices.Clone(w.looking)
 }
 
 // looked ends a look that found nothing: what the waiter was woken for is gone
@@ -137,6 +140,7 @@ func (ws *waiters) offer(a arrival) bool {
 		}
 	}
 	if best == nil {
+		ws.empty.stir(a.key)
 		return false
 	}
 	best.woken = append(best.woken, a)
