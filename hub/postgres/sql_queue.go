@@ -69,10 +69,14 @@ const (
 	) j JOIN job_payloads p ON p.job_id = j.id LEFT JOIN runners r ON r.id = j.lease_runner_id
 	ORDER BY j.id`
 
-	// selectHeld lists what runners hold.
+	// selectHeld lists what runners hold, looked up for one after the other: otherwise the planner would rather
+	// read everything that is live, which jobs_live has in the order that is asked for. OFFSET 0 keeps it from joining.
 	selectHeld = `
-	SELECT ` + jobColumns + ` FROM jobs j
-	WHERE j.lease_runner_id = ANY($1::text[]) AND j.state IN ('leased', 'running') ORDER BY j.id`
+	SELECT ` + jobColumns + `
+	FROM (SELECT DISTINCT unnest($1::text[]) AS id) r
+	CROSS JOIN LATERAL (
+		SELECT * FROM jobs WHERE lease_runner_id = r.id AND state IN ('leased', 'running') OFFSET 0
+	) j ORDER BY j.id`
 
 	countLive = `
 	SELECT lease_runner_id, count(*) FROM jobs
