@@ -40,18 +40,16 @@ func (s *Service) Lease(ctx context.Context, p hub.Principal, r LeaseRequest) (L
 		return out, err
 	}
 	defer done()
-	if out.Lease, err = s.sameAgain(ctx, p, r.RequestID); err != nil || out.Lease != nil {
-		return out, err
+	if out.Lease, err = s.sameAgain(ctx, p, r.RequestID); err == nil && out.Lease == nil && !r.Presence.Draining {
+		out.Lease, err = s.leaseOrWait(ctx, p, r)
 	}
-	if r.Presence.Draining {
-		return out, nil
-	}
-	out.Lease, err = s.leaseOrWait(ctx, p, r)
 	switch {
 	case errors.Is(err, errWaited):
 		err = nil
 	case errors.Is(err, errUnpaired) || errors.Is(context.Cause(ctx), errUnpaired):
 		out.Directives, err = append(out.Directives, DirectiveUnpaired), nil
+	case errors.Is(err, errSuperseded): // in the middle of a store's call
+		err = ended(ctx)
 	}
 	return out, err
 }

@@ -3,6 +3,8 @@ package dispatch_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -100,6 +102,43 @@ func TestARepeatedRequestSupersedesTheHeldOne(t *testing.T) {
 		if r, err := get(w, again); err != nil || r.Lease == nil || r.Lease.JobID != job.ID {
 			t.Errorf("the repeat got %+v, %v", r, err)
 		}
+	})
+}
+
+// slowStore lets a call that looks for a runner's leases last until its context ends, once.
+type slowStore struct {
+	hub.Store
+	entered chan struct{}
+	once    sync.Once
+}
+
+func (s *slowStore) LiveOfRunner(ctx context.Context, id string) ([]hub.Job, error) {
+	var err error
+	s.once.Do(func() {
+		close(s.entered)
+		<-ctx.Done()
+		err = fmt.Errorf("store: list leases: %w", context.Cause(ctx))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.Store.LiveOfRunner(ctx, id)
+}
+
+func TestARequestSupersededInTheStoreIsAConflict(t *testing.T) {
+	onStores(t, func(t backend) {
+		slow := &slowStore{entered: make(chan struct{})}
+		w := newWorld(t, withStore(func(s hub.Store) hub.Store { slow.Store = s; return slow }))
+		m := w.machine(self(w.ann))
+		job := w.submit()
+		id := newRequest()
+		old := beside(func() (dispatch.LeaseResult, error) { return m.leaseAs(id, 0) })
+		<-slow.entered
+		if r, err := m.leaseAs(id, 0); err != nil || r.Lease == nil || r.Lease.JobID != job.ID {
+			t.Errorf("the repeat got %+v, %v", r, err)
+		}
+		_, err := get(w, old)
+		w.wantCode(err, hub.Conflict)
 	})
 }
 
