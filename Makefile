@@ -55,6 +55,10 @@ model: ## Check the model of the lease machine, and that its broken variants are
 bench: ## Measure our own cost side by side with the bare parts, as ratios
 	@env=$$(.ci/lib/test-env.sh); eval "$$env"; go test -run '^$$' -bench . -benchtime 1x -timeout 30m $(PKG)
 
+.PHONY: chaos
+chaos: ## Break everything around hubs and runners for DURATION (3m) by SEED, SEEDS in a row (1)
+	@env=$$(.ci/lib/test-env.sh); eval "$$env"; .ci/lib/chaos.sh
+
 .PHONY: lint
 lint: bin/golangci-lint ## Check the code, the import rules, the scripts and go.mod
 	@.ci/lib/ensure-shellcheck.sh
