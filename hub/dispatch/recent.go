@@ -8,11 +8,12 @@ import (
 )
 
 // recent is what this hub knows of jobs that are at work, so that a decision need not begin with reading: the row as
-// this hub wrote it last, and what never changes, without the spec. Another hub may have written since.
-// The guard of a write finds that out, and nothing is refused on the strength of a remembered row.
+// this hub wrote it last, and what never changes, with the spec only while the job waits. Another hub may have written
+// since. The guard of a write finds that out, and nothing is refused on the strength of a remembered row.
 type recent struct {
-	mu sync.Mutex
-	m  map[string]known
+	mu    sync.Mutex
+	m     map[string]known
+	specs int // bytes
 }
 
 // known is one job; row is nil while it has not been written here.
@@ -21,8 +22,11 @@ type known struct {
 	payload hub.JobPayload
 }
 
-// maxRecent bounds the memory; over it any entry goes, to be read again.
-const maxRecent = 10_000
+// What bounds the memory: over maxRecent any entry goes, to be read again, and over maxSpecs bytes specs are not kept.
+const (
+	maxRecent = 10_000
+	maxSpecs  = 16 << 20
+)
 
 func newRecent() *recent { return &recent{m: map[string]known{}} }
 
@@ -32,6 +36,7 @@ func (c *recent) payload(ctx context.Context, st hub.Store, jobID string) (hub.J
 	k, ok := c.m[jobID]
 	c.mu.Unlock()
 	if ok {
+		k.payload.Spec = nil
 		return k.payload, nil
 	}
 	p, err := st.GetPayload(ctx, jobID)
@@ -39,6 +44,7 @@ func (c *recent) payload(ctx context.Context, st hub.Store, jobID string) (hub.J
 		return p, err
 	}
 	c.keep(jobID, nil, p)
+	p.Spec = nil
 	return p, nil
 }
 
@@ -62,25 +68,41 @@ func (c *recent) wrote(j hub.Job, p hub.JobPayload) {
 	c.keep(j.ID, &j, p)
 }
 
+// spec returns a waiting job's spec, nil when it is not known.
+func (c *recent) spec(jobID string) []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.m[jobID].payload.Spec
+}
+
 func (c *recent) keep(jobID string, row *hub.Job, p hub.JobPayload) {
-	p.Spec = nil
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	old, ok := c.m[jobID]
 	if ok && old.row != nil && (row == nil || row.Revision < old.row.Revision) {
 		row = old.row
 	}
+	c.drop(jobID)
 	for id := range c.m {
-		if ok || len(c.m) < maxRecent {
+		if len(c.m) < maxRecent {
 			break
 		}
-		delete(c.m, id)
+		c.drop(id)
 	}
+	if row == nil || row.State != hub.JobQueued || c.specs+len(p.Spec) > maxSpecs {
+		p.Spec = nil
+	}
+	c.specs += len(p.Spec)
 	c.m[jobID] = known{row, p}
 }
 
 func (c *recent) forget(jobID string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.drop(jobID)
+}
+
+func (c *recent) drop(jobID string) {
+	c.specs -= len(c.m[jobID].payload.Spec)
 	delete(c.m, jobID)
 }

@@ -93,6 +93,7 @@ func (s *Service) enqueue(ctx context.Context, c caller, to place, pl plan, prio
 	}
 	q := hub.QueuedJob{Job: got, Payload: payload}
 	if !existing {
+		s.recent.wrote(got, payload)
 		s.shares.arrived(got)
 		s.arrived(arrivalOf(q))
 		s.supersede(ctx, c.Principal, got, payload)

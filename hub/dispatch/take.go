@@ -144,6 +144,9 @@ func (s *Service) tryTake(ctx context.Context, p hub.Principal, q hub.QueuedJob,
 
 func (s *Service) leaseNow(ctx context.Context, p hub.Principal, q hub.QueuedJob, requestID string) (*Lease, error) {
 	payload := q.Payload
+	if payload.Spec == nil {
+		payload.Spec = s.recent.spec(q.Job.ID)
+	}
 	if payload.Spec == nil { // without it nothing can be promised
 		var err error
 		if payload, err = s.store.GetPayload(ctx, q.Job.ID); err != nil {

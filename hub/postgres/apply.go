@@ -88,6 +88,9 @@ func (s *Store) Apply(ctx context.Context, c hub.Change) error {
 	if c.Unchanged {
 		return nil
 	}
+	if c.NewAttempt != nil {
+		return s.leases.do(ctx, &c)
+	}
 	return s.changes.do(ctx, &c)
 }
 

@@ -12,15 +12,19 @@ import (
 	"github.com/runnerhub/runnerhub/hub"
 )
 
-// What one transaction holds at most, and how many are replayed at once after one has failed.
+// What one transaction holds at most, how many wait before the next one begins beside those under way and how many
+// those may be, and how many operations are replayed at once after one has failed.
 const (
 	maxGroup   = 256
+	enough     = 16
+	maxFlights = 3
 	maxReplays = 4
 )
 
 // committer lets writes that are made at the same time share a transaction, and so a round trip and a
 // flush to disk. While one transaction is under way the next ones gather; nobody waits for others to
-// come. A caller is answered after the commit. What fails for one operation fails the transaction: then each is
+// come. Where a flush takes long they become many, and the next transaction begins beside it: the server lets
+// flushes of several connections share one, too. A caller is answered after the commit. What fails for one operation fails the transaction: then each is
 // written alone, so that it fails only for itself.
 type committer[T any] struct {
 	s     *Store
@@ -30,7 +34,7 @@ type committer[T any] struct {
 
 	mu      sync.Mutex
 	waiting []*pending[T]
-	busy    bool
+	flights int // transactions under way
 }
 
 type pending[T any] struct {
@@ -52,8 +56,8 @@ func (c *committer[T]) do(ctx context.Context, op T) error {
 	}
 	c.mu.Lock()
 	c.waiting = append(c.waiting, p)
-	if !c.busy {
-		c.busy = true
+	if c.flights == 0 || (len(c.waiting) >= enough && c.flights < maxFlights) {
+		c.flights++
 		go c.drain()
 	}
 	c.mu.Unlock()
@@ -65,7 +69,7 @@ func (c *committer[T]) do(ctx context.Context, op T) error {
 	}
 }
 
-// drain commits what waits until nothing does.
+// drain commits what waits until nothing does, or few do while others are at it.
 func (c *committer[T]) drain() {
 	for {
 		group := c.next()
@@ -80,6 +84,10 @@ func (c *committer[T]) drain() {
 func (c *committer[T]) next() []*pending[T] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.flights > 1 && len(c.waiting) < enough { // whoever is at it takes them along
+		c.flights--
+		return nil
+	}
 	var group, later []*pending[T]
 	rows := map[string]bool{}
 	for i, p := range c.waiting {
@@ -99,7 +107,9 @@ func (c *committer[T]) next() []*pending[T] {
 		}
 	}
 	c.waiting = later
-	c.busy = len(group) > 0
+	if len(group) == 0 {
+		c.flights--
+	}
 	return group
 }
 

@@ -16,7 +16,7 @@ func TestWritesShareATransaction(t *testing.T) {
 	url := newDatabase(t)
 	s, other := openAt(t, url, Options{}), openAt(t, url, Options{})
 	release := hold(t, other, "LOCK TABLE jobs IN SHARE MODE")
-	const n = 40
+	const n = enough // one fewer gather than begin a transaction of their own
 	errs := make(chan error, n)
 	start := func() {
 		go func() {
@@ -25,7 +25,7 @@ func TestWritesShareATransaction(t *testing.T) {
 		}()
 	}
 	start() // waits for the lock, and so the others gather
-	waitFor(t, func() bool { return blocked(t, other) })
+	waitFor(t, func() bool { return blocked(t, other) == 1 })
 	for range n - 1 {
 		start()
 	}
@@ -41,12 +41,38 @@ func TestWritesShareATransaction(t *testing.T) {
 	}
 }
 
+// Where a transaction takes long the next ones begin beside it, but no more than so many.
+func TestTransactionsSideBySide(t *testing.T) {
+	t.Parallel()
+	url := newDatabase(t)
+	s, other := openAt(t, url, Options{}), openAt(t, url, Options{})
+	release := hold(t, other, "LOCK TABLE jobs IN SHARE MODE")
+	const n = (maxFlights + 1) * maxGroup // more than those under way can hold
+	errs := make(chan error, n)
+	for range n {
+		go func() {
+			_, _, err := s.Enqueue(context.Background(), newJob(owner, ""))
+			errs <- err
+		}()
+	}
+	waitFor(t, func() bool { return blocked(t, other) == maxFlights })
+	release()
+	for range n {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	if got := sqlInt(t, s, "SELECT count(DISTINCT xmin::text) FROM jobs"); got > n/enough {
+		t.Errorf("%d jobs took %d transactions", n, got)
+	}
+}
+
 // What fails for one of those that share a transaction fails for it alone.
 func TestOneOfAGroupFailsAlone(t *testing.T) {
 	t.Parallel()
 	url := newDatabase(t)
 	s, other := openAt(t, url, Options{}), openAt(t, url, Options{})
-	const n, bad = 20, 7
+	const n, bad = enough, 7 // fewer wait than begin a transaction of their own
 	changes := make([]hub.Change, n)
 	for i := range n {
 		p := newJob(owner, "")
@@ -60,11 +86,11 @@ func TestOneOfAGroupFailsAlone(t *testing.T) {
 		go func() { errs[i] <- s.Apply(context.Background(), changes[i]) }()
 	}
 	start(0) // waits for the lock, and so the others gather
-	waitFor(t, func() bool { return blocked(t, other) })
+	waitFor(t, func() bool { return blocked(t, other) == 1 })
 	for i := 1; i < n; i++ {
 		start(i)
 	}
-	waitFor(t, func() bool { return gathered(s.changes) == n-1 })
+	waitFor(t, func() bool { return gathered(s.leases) == n-1 })
 	release()
 	failed := 0
 	for i, ch := range errs {
@@ -96,7 +122,7 @@ func TestGoneCallerIsNotWrittenFor(t *testing.T) {
 		_, _, err := s.Enqueue(context.Background(), newJob(owner, ""))
 		first <- err
 	}()
-	waitFor(t, func() bool { return blocked(t, other) })
+	waitFor(t, func() bool { return blocked(t, other) == 1 })
 	ctx, cancel := context.WithCancel(t.Context())
 	second := make(chan error, 1)
 	go func() {
@@ -115,7 +141,7 @@ func TestGoneCallerIsNotWrittenFor(t *testing.T) {
 	waitFor(t, func() bool {
 		s.enqueues.mu.Lock()
 		defer s.enqueues.mu.Unlock()
-		return !s.enqueues.busy
+		return s.enqueues.flights == 0
 	})
 	if got := sqlInt(t, s, "SELECT count(*) FROM jobs"); got != 1 {
 		t.Errorf("%d jobs were stored", got)
@@ -170,10 +196,10 @@ func gathered[T any](c *committer[T]) int {
 	return len(c.waiting)
 }
 
-// blocked says whether somebody waits for a lock in the database.
-func blocked(t *testing.T, s *Store) bool {
+// blocked says how many wait for a lock in the database.
+func blocked(t *testing.T, s *Store) int {
 	t.Helper()
-	return sqlInt(t, s, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") > 0
+	return sqlInt(t, s, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")
 }
 
 // waitFor returns once f is true.

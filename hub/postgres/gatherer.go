@@ -30,7 +30,7 @@ func newGatherer[K comparable, V any](s *Store, doing string, run func(context.C
 	return &gatherer[K, V]{s: s, doing: doing, run: run, key: key, waiting: map[K][]chan gathering[V]{}}
 }
 
-// get finds the rows of a key, in the order of the query.
+// get finds the rows of a key, in the order of the query. They are shared: a caller changes none of them.
 func (g *gatherer[K, V]) get(ctx context.Context, k K) ([]V, error) {
 	ch := make(chan gathering[V], 1) // buffered: the caller may have gone
 	g.mu.Lock()
@@ -83,7 +83,7 @@ func (g *gatherer[K, V]) drain() {
 		}
 		for k, list := range callers {
 			for _, ch := range list {
-				ch <- gathering[V]{slices.Clone(byKey[k]), err}
+				ch <- gathering[V]{slices.Clip(byKey[k]), err}
 			}
 		}
 	}

@@ -8,6 +8,9 @@ import (
 	"github.com/runnerhub/runnerhub/hub"
 )
 
+// headPage is how many jobs of a queue are looked up together.
+const headPage = 50
+
 // lookups are what nearly every call of a hub begins with.
 type lookups struct {
 	keys        *gatherer[string, userKey]        // by digest
@@ -18,6 +21,7 @@ type lookups struct {
 	jobs        *gatherer[string, hub.Job]        // by id
 	payloads    *gatherer[string, hub.JobPayload] // by job
 	held        *gatherer[string, hub.Job]        // by runner
+	heads       *gatherer[string, hub.QueuedJob]  // by queue: its first page
 }
 
 // newLookups: what no store could hold (texts) must not spoil the query for others.
@@ -47,6 +51,9 @@ func newLookups(s *Store) lookups {
 		held: newGatherer(s, "list a runner's jobs", func(ctx context.Context, ids []string) ([]hub.Job, error) {
 			return rows(ctx, s, scanJob, selectHeld, texts(ids))
 		}, func(j hub.Job) string { return j.LeaseRunnerID }),
+		heads: newGatherer(s, "list a queue", func(ctx context.Context, keys []string) ([]hub.QueuedJob, error) {
+			return rows(ctx, s, scanQueued, selectHeads, texts(keys), headPage)
+		}, func(q hub.QueuedJob) string { return string(q.Job.QueueKey()) }),
 	}
 }
 

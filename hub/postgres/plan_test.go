@@ -60,6 +60,7 @@ func hotStatements() []hot {
 		{"job", selectJobsByID, []any{[]string{job}}, []string{"jobs_pkey"}, 10},
 		{"payload", selectPayloads, []any{[]string{job}}, nil, 10},
 		{"queue", selectQueued, []any{key, -2147483648, "", 10}, []string{"jobs_claim"}, 90},
+		{"heads of queues", selectHeads, []any{[]string{key, "user:usr_8/*"}, 10}, []string{"jobs_claim"}, 180},
 		{"queue's next page", selectQueued, []any{key, 0, job, 10}, []string{"jobs_claim"}, 90},
 		{"queue of a workspace", selectQueuedOf, []any{key, -2147483648, "", 10, "wsp_1"}, []string{"jobs_claim"}, 90},
 		{"shares", selectShares, []any{key, "user:usr_7"}, []string{"jobs_claim", "jobs_live_owner"}, 120},

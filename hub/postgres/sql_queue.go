@@ -1,6 +1,15 @@
 package postgres
 
 const (
+	// selectHeads is the first page of several queues.
+	selectHeads = `
+	SELECT ` + jobColumns + `, ` + payloadColumns + `
+	FROM unnest($1::text[]) AS q (key)
+	CROSS JOIN LATERAL (
+		SELECT * FROM jobs WHERE queue_key = q.key AND state = 'queued' ORDER BY rank, id LIMIT $2
+	) j JOIN job_payloads p ON p.job_id = j.id
+	ORDER BY j.queue_key, j.rank, j.id`
+
 	// selectQueued pages a queue by the claim index. The planner keeps the order of the inner query, since
 	// the join looks up one payload at a time.
 	selectQueued = `

@@ -39,6 +39,7 @@ func RunOn(
 	if err := s.check(); err != nil {
 		return usageError{err}
 	}
+	tuneGC()
 	l, scheme, err := listen(ctx, s)
 	if err != nil {
 		return err
