@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -208,6 +209,10 @@ func Reject(j Job, f Failure, now time.Time) (Decision, error) {
 	return d, nil
 }
 
+// maxHandouts is how often a job is leased at most. Leases that are given back or never acknowledged cost no attempt, and
+// a job that ends every runner before it can say a word would otherwise go round for ever.
+const maxHandouts = 100
+
 // Expire looks at a live job's clocks: Unchanged, or lost, canceled or timed out
 // by whichever ran out first. gone says that the runner was unpaired, which loses the attempt at once.
 func Expire(j Job, p JobPayload, gone bool, now time.Time) Decision {
@@ -235,6 +240,10 @@ func Expire(j Job, p JobPayload, gone bool, now time.Time) Decision {
 	lost := AttemptEnd{State: AttemptLost, At: now, Failure: &f}
 	switch {
 	case gone && j.RunnerID != "": // its queue has no runner any more
+		return settle(j, lost, JobFailed, &f, now)
+	case j.State == JobLeased && j.Attempt >= maxHandouts:
+		f.Message = fmt.Sprintf("it was handed out %d times, and the last runner that took it never began", j.Attempt)
+		f.Hint = "something about the job may end its runners: look at their logs, and submit it to another target"
 		return settle(j, lost, JobFailed, &f, now)
 	case j.State == JobLeased: // never acknowledged, so never begun: no cost
 		d := requeue(j, lost, now)

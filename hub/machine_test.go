@@ -368,6 +368,8 @@ func TestExpire(t *testing.T) {
 	named.RunnerID = "rnr-1"
 	unbegun := leased(t)
 	unbegun.Losses = 2
+	deadly := leased(t)
+	deadly.Attempt = 100
 	short := leased(t)
 	short.LeaseExpiresAt, short.DeadlineAt = t0.Add(time.Second), t0.Add(time.Second)
 	for _, tt := range []struct {
@@ -383,6 +385,7 @@ func TestExpire(t *testing.T) {
 		{"lost for the last time", worn, p, false, t0.Add(time.Hour), "failed -lost job.failed", 3},
 		{"lost and not to be retried", running(t), noRetry, false, t0.Add(time.Hour), "failed -lost job.failed", 0},
 		{"never begun", unbegun, p, false, t0.Add(time.Hour), "queued -lost requeued job.requeued", 2},
+		{"never begun for the hundredth time", deadly, p, false, t0.Add(time.Hour), "failed -lost job.failed", 0},
 		{"never begun, with a deadline before", short, p, false, t0.Add(time.Hour), "queued -lost requeued job.requeued", 0},
 		{"at the deadline", last, p, false, last.DeadlineAt, "timed_out -timed_out job.timed_out", 0},
 		{"before the deadline", last, p, false, last.DeadlineAt.Add(-time.Microsecond), "unchanged", 0},

@@ -37,6 +37,9 @@ func dropCancelled(maxBody int64, next http.Handler) http.Handler {
 // isCancelled reads the method as mcp-go does, with encoding/json and its
 // tolerance for the case of a name, so that both see the same word.
 func isCancelled(message []byte) bool {
+	if !bytes.Contains(message, []byte("cancelled")) && bytes.IndexByte(message, '\\') < 0 {
+		return false // not even spelled with escapes: most messages need not be read twice
+	}
 	var m struct {
 		Method string `json:"method"`
 	}
