@@ -320,7 +320,7 @@ func canceled(reason string) *Failure {
 	if reason == "" {
 		reason = "no reason given"
 	}
-	return &Failure{Class: ClassCanceled, Message: "canceled: " + reason}
+	return &Failure{Class: ClassCanceled, Message: reason}
 }
 
 func cancelBy(asked time.Time, p JobPayload, pol Policy) time.Time {

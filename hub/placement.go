@@ -21,6 +21,12 @@ const (
 	ReasonUpdateRequired    ReasonCode = "update_required"
 	ReasonMissingCapability ReasonCode = "missing_capability"
 	ReasonMissingLabel      ReasonCode = "missing_label"
+	ReasonOwnerDiffers      ReasonCode = "owner_differs" // it could take the job, which is for another owner's runners
+
+	// Reasons that hold for every runner of a job's queue.
+	ReasonNoRunner   ReasonCode = "no_runner"   // none is paired
+	ReasonCapReached ReasonCode = "cap_reached" // as many jobs run as may
+	ReasonGroupBusy  ReasonCode = "group_busy"  // another job of the concurrency group runs
 )
 
 // Reason is one cause in code and words.
@@ -104,14 +110,23 @@ func Explain(r Runner, requires, labels []string, busy int, now time.Time, p Pol
 		if r.Presence.SeenAt.IsZero() {
 			add(ReasonOffline, "%s has never asked for work; start it with `runnerctl run`", r.Label)
 		} else {
-			add(ReasonOffline, "%s was last seen %s ago", r.Label, now.Sub(r.Presence.SeenAt).Round(time.Second))
+			add(ReasonOffline, "%s is offline since %s, %s ago", r.Label,
+				r.Presence.SeenAt.UTC().Format(time.DateTime+" UTC"), now.Sub(r.Presence.SeenAt).Round(time.Second))
 		}
 	case RunnerStale:
+		if r.Presence.Draining {
+			add(ReasonDraining, "%s was stopped and has been silent for %s", r.Label, now.Sub(r.Presence.SeenAt).Round(time.Second))
+			break
+		}
 		add(ReasonStale, "%s has been silent for %s", r.Label, now.Sub(r.Presence.SeenAt).Round(time.Second))
 	case RunnerUpdateRequired:
 		add(ReasonUpdateRequired, "%s speaks protocol %d and this hub needs %d", r.Label, r.Presence.Protocol, p.MinProtocol)
 	case RunnerDraining:
-		add(ReasonDraining, "%s takes no new jobs", r.Label)
+		if busy == 0 {
+			add(ReasonDraining, "%s was told to stop and takes no new jobs", r.Label)
+			break
+		}
+		add(ReasonDraining, "%s is stopping: it ends what it runs (%d) and takes no new jobs", r.Label, busy)
 	case RunnerBusy:
 		add(ReasonBusy, "%s runs %d of %d jobs", r.Label, busy, max(1, r.Presence.Slots))
 	case RunnerOnline:

@@ -26,6 +26,15 @@ type SubmitJobArgs struct {
 type SubmitJobResult struct {
 	Job      Job  `json:"job"`
 	Existing bool `json:"existing"` // true: the idempotency key had stored it before
+	// Notices say what is in the way of a job that was stored all the same.
+	Notices []Notice `json:"notices,omitempty"`
+}
+
+// Notice is a warning that refuses nothing.
+type Notice struct {
+	Code    string `json:"code"` // no_runner, or the reason code of a runner
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
 }
 
 // CheckJobArgs is a submit that stores nothing.
@@ -38,7 +47,9 @@ type CheckJobResult struct {
 	Valid    bool           `json:"valid"`
 	Problems []SpecProblem  `json:"problems"`
 	Runners  []RunnerReason `json:"runners"`
+	Reasons  []Reason       `json:"reasons,omitempty"` // what stands in the way at all of them
 	Summary  string         `json:"summary"`
+	Next     []string       `json:"next,omitempty"` // what would let it start, as sentences
 }
 
 // SpecProblem is one fault of a job spec.
@@ -61,7 +72,9 @@ type RunnerReason struct {
 
 // Reason is one cause in code and words.
 type Reason struct {
-	Code    string `json:"code"` // ready, busy, offline, draining, revoked, update_required, missing_capability, missing_label
+	// Code is, of a runner, ready, busy, stale, offline, draining, revoked, update_required, missing_capability,
+	// missing_label or owner_differs, and where no runner of the queue can help cap_reached or group_busy.
+	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
@@ -74,6 +87,7 @@ type Job struct {
 	Workspace   string     `json:"workspace,omitempty"`
 	Target      string     `json:"target"` // self, workspace or a runner's id
 	Priority    int        `json:"priority"`
+	Group       string     `json:"concurrency_group,omitempty"`
 	SubmittedBy string     `json:"submitted_by"`
 	Attempt     int        `json:"attempt"` // number of the latest attempt, 0 before the first
 	Attempts    []Attempt  `json:"attempts,omitempty"`
@@ -194,6 +208,7 @@ type ExplainJobResult struct {
 	Summary  string         `json:"summary"`            // one sentence
 	Position int            `json:"position,omitempty"` // in its queue, from 1
 	Runners  []RunnerReason `json:"runners"`
+	Reasons  []Reason       `json:"reasons,omitempty"` // what stands in the way at all of them
 	Failure  *Failure       `json:"failure,omitempty"`
 	Next     []string       `json:"next"` // what would unblock it or help, as sentences
 	Timeline []TimelineItem `json:"timeline"`

@@ -19,9 +19,9 @@ func submitJob(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolSubmitJob, Title: "Submit a job", Audience: People,
 		Description: "Run a job on a paired machine, in containers of its own. spec is YAML or JSON: `image` and either `command` or `steps`, " +
-			"and optionally `services`, `env`, `requires`, `labels`, `resources`, `timeout`, `retry`; check_job tells what is wrong with one without running it. " +
+			"and optionally `services`, `env`, `requires`, `labels`, `resources`, `timeout`, `retry`, `concurrency`; check_job tells what is wrong with one without running it. " +
 			"target is self (any of your runners), workspace, or one runner's id or label. Answers at once with the stored job; with wait_ms (at most 25000) " +
-			"as far as it got by then. Give an idempotency_key so that a repeated call does not run it twice. " +
+			"as far as it got by then. `notices` say when no runner can take it. Give an idempotency_key so that a repeated call does not run it twice. " +
 			"Next: wait_job for its end, read_job_log for its output, explain_job when it does not start.",
 		Hints:  Hints{OpenWorld: true},
 		Route:  Route{Method: http.MethodPost, Path: "/jobs", MaxBody: SpecBody},
@@ -40,10 +40,14 @@ func submitJob(s Services) Operation {
 }
 
 func submittedLine(out mcp.SubmitJobResult) string {
+	line := jobLine(out.Job)
 	if out.Existing {
-		return "That idempotency key has stored this before. " + jobLine(out.Job)
+		line = "That idempotency key has stored this before. " + line
 	}
-	return jobLine(out.Job)
+	for _, n := range out.Notices {
+		line += " " + n.Message + " " + n.Hint
+	}
+	return strings.TrimSpace(line)
 }
 
 func checkJob(s Services) Operation {
@@ -188,7 +192,7 @@ func retryJob(s Services) Operation {
 func explainJob(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolExplainJob, Title: "Explain a job", Audience: People,
-		Description: "Why a job is not running (its place in the queue, and for every runner what stands in the way, as code and sentence) or how it ended " +
+		Description: "Why a job is not running (its place in the queue, what it waits for, and for every runner that could be meant what stands in the way, as code and sentence) or how it ended " +
 			"(failure, hint, the log's last lines), what would help, and its timeline. Ask this first when a job does not do what was expected.",
 		Hints:  Hints{ReadOnly: true, Idempotent: true},
 		Route:  Route{Method: http.MethodGet, Path: "/jobs/{job_id}/explain"},
@@ -208,7 +212,7 @@ func jobLine(j mcp.Job) string {
 	case j.Canceling:
 		line += ", canceling"
 	case j.Failure != nil:
-		line += ": " + j.Failure.Message
+		line += ": " + strings.TrimRight(j.Failure.Message, ". \n")
 	case j.Phase != "":
 		line += " (" + j.Phase + ")"
 	}

@@ -21,7 +21,7 @@ func jobView(v dispatch.JobView) (mcp.Job, error) {
 	j := v.Job
 	out := mcp.Job{
 		ID: j.ID, Name: v.Payload.Name, State: string(j.State), Owner: string(j.Owner), Workspace: v.Workspace, Target: v.Target,
-		Priority: j.Priority, SubmittedBy: v.Payload.SubmittedBy, Attempt: j.Attempt,
+		Priority: j.Priority, Group: j.Group, SubmittedBy: v.Payload.SubmittedBy, Attempt: j.Attempt,
 		RunnerID: v.RunnerID, RunnerLabel: v.RunnerLabel, Phase: j.Phase, Step: j.Step, Progress: j.Progress,
 		Canceling: j.State.Live() && !j.CancelRequestedAt.IsZero(),
 		Failure:   failureView(j.Failure), RetryOf: v.Payload.RetryOf,
@@ -66,12 +66,17 @@ func failureView(f *hub.Failure) *mcp.Failure {
 
 func submitResultView(r dispatch.SubmitResult) (mcp.SubmitJobResult, error) {
 	job, err := jobView(r.Job)
-	return mcp.SubmitJobResult{Job: job, Existing: r.Existing}, err
+	out := mcp.SubmitJobResult{Job: job, Existing: r.Existing}
+	for _, n := range r.Notices {
+		out.Notices = append(out.Notices, mcp.Notice{Code: string(n.Code), Message: n.Message, Hint: n.Hint})
+	}
+	return out, err
 }
 
 func checkResultView(r dispatch.CheckResult) mcp.CheckJobResult {
 	out := mcp.CheckJobResult{
-		Valid: r.Valid, Problems: make([]mcp.SpecProblem, len(r.Problems)), Runners: reasonsView(r.Runners), Summary: r.Summary,
+		Valid: r.Valid, Problems: make([]mcp.SpecProblem, len(r.Problems)), Runners: runnersView(r.Runners), Summary: r.Summary,
+		Reasons: reasonsView(r.Reasons), Next: r.Next,
 	}
 	for i, p := range r.Problems {
 		out.Problems[i] = mcp.SpecProblem(p)
@@ -79,13 +84,18 @@ func checkResultView(r dispatch.CheckResult) mcp.CheckJobResult {
 	return out
 }
 
-func reasonsView(runners []dispatch.RunnerReason) []mcp.RunnerReason {
+func runnersView(runners []dispatch.RunnerReason) []mcp.RunnerReason {
 	out := make([]mcp.RunnerReason, len(runners))
 	for i, r := range runners {
-		out[i] = mcp.RunnerReason{RunnerID: r.RunnerID, Label: r.Label, Eligible: r.Eligible, Reasons: make([]mcp.Reason, len(r.Reasons))}
-		for n, why := range r.Reasons {
-			out[i].Reasons[n] = mcp.Reason{Code: string(why.Code), Message: why.Message}
-		}
+		out[i] = mcp.RunnerReason{RunnerID: r.RunnerID, Label: r.Label, Eligible: r.Eligible, Reasons: reasonsView(r.Reasons)}
+	}
+	return out
+}
+
+func reasonsView(reasons []hub.Reason) []mcp.Reason {
+	out := make([]mcp.Reason, len(reasons))
+	for i, r := range reasons {
+		out[i] = mcp.Reason{Code: string(r.Code), Message: r.Message}
 	}
 	return out
 }
@@ -118,7 +128,8 @@ func linesView(lines []dispatch.LogLine) []mcp.LogLine {
 
 func explanationView(e dispatch.Explanation) mcp.ExplainJobResult {
 	out := mcp.ExplainJobResult{
-		JobID: e.Job.ID, State: string(e.Job.State), Summary: e.Summary, Position: e.Position, Runners: reasonsView(e.Runners),
+		JobID: e.Job.ID, State: string(e.Job.State), Summary: e.Summary, Position: e.Position, Runners: runnersView(e.Runners),
+		Reasons: reasonsView(e.Reasons),
 		Failure: failureView(e.Failure), Next: append([]string{}, e.Next...), Timeline: make([]mcp.TimelineItem, len(e.Timeline)),
 		LogTail: linesView(e.LogTail),
 	}

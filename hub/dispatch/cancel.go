@@ -50,12 +50,12 @@ func (s *Service) Retry(ctx context.Context, p hub.Principal, r RetryRequest) (S
 		return SubmitResult{}, err
 	}
 	payload.RetryOf = j.ID
-	q, existing, err := s.enqueue(ctx, c, to, plan{payload, j.MaxAttempts, j.Group}, j.Priority, r.IdempotencyKey)
+	got, err := s.enqueue(ctx, c, to, plan{payload, j.MaxAttempts, j.Group}, j.Priority, r.IdempotencyKey)
 	if err != nil {
 		return SubmitResult{}, err
 	}
-	v, err := s.view(ctx, q.Job.ID)
-	return SubmitResult{Job: v, Existing: existing}, err
+	v, err := s.view(ctx, got.Job.ID)
+	return SubmitResult{Job: v, Existing: got.existing, Notices: got.notices}, err
 }
 
 // placeAgain is where a job went, if the caller may still send one there.

@@ -13,7 +13,7 @@ const maxTimeline = 100
 
 // Explain says why a job is not running, or how it ended.
 func (s *Service) Explain(ctx context.Context, p hub.Principal, jobID string) (Explanation, error) {
-	j, _, err := s.job(ctx, p, jobID)
+	j, c, err := s.job(ctx, p, jobID)
 	if err != nil {
 		return Explanation{}, err
 	}
@@ -27,17 +27,17 @@ func (s *Service) Explain(ctx context.Context, p hub.Principal, jobID string) (E
 	}
 	switch {
 	case j.State == hub.JobQueued:
-		return out, s.explainQueued(ctx, &out, payload)
+		return out, s.explainQueued(ctx, &out, c, payload)
 	case j.State.Live():
 		return out, s.explainLive(ctx, &out)
 	default:
-		return out, s.explainEnded(ctx, &out, payload)
+		return out, s.explainEnded(ctx, &out, c, payload)
 	}
 }
 
-func (s *Service) explainQueued(ctx context.Context, out *Explanation, payload hub.JobPayload) error {
+func (s *Service) explainQueued(ctx context.Context, out *Explanation, c caller, payload hub.JobPayload) error {
 	j := out.Job
-	pl, err := s.placement(ctx, j.Owner, j.RunnerID, payload)
+	at, err := s.placement(ctx, c, hub.QueuedJob{Job: j, Payload: payload})
 	if err != nil {
 		return err
 	}
@@ -45,29 +45,27 @@ func (s *Service) explainQueued(ctx context.Context, out *Explanation, payload h
 	if err != nil {
 		return err
 	}
-	live, err := s.store.CountLive(ctx, j.Owner)
-	if err != nil {
-		return err
-	}
-	running := 0
-	for _, n := range live {
-		running += n
-	}
-	out.Position, out.Runners, out.Next = ahead+1, pl.list, pl.steps()
+	out.Position, out.Runners, out.Reasons, out.Next = ahead+1, at.list, at.blocks, at.steps()
 	waits := fmt.Sprintf("The job waits at place %d of its queue", out.Position)
 	switch {
-	case s.policy.MaxRunning > 0 && running >= s.policy.MaxRunning:
-		out.Summary = fmt.Sprintf("%s: %s already runs %d jobs, the most that it may (max_running).", waits, payer(j.Owner), running)
-		out.Next = append([]string{fmt.Sprintf("It starts when one of the %d running jobs ends; list_jobs with state=active shows them.", running)}, out.Next...)
-	case pl.ready > 0 && ahead > 0:
-		out.Summary = fmt.Sprintf("%s, behind %s; %s will take it in turn.", waits, count(ahead, "job"), count(pl.ready, "runner"))
-	case pl.ready > 0:
+	case at.ready > 0 && ahead > 0:
+		out.Summary = fmt.Sprintf("%s, behind %s; %s will take it in turn.", waits, count(ahead, "job"), count(at.ready, "runner"))
+	case at.ready > 0:
 		out.Summary = fmt.Sprintf("%s and is about to be handed to a runner.", waits)
 	default:
-		out.Summary = fmt.Sprintf("%s: %s.", waits, pl.why())
+		out.Summary = fmt.Sprintf("%s: %s", waits, fullStop(at.why()))
+	}
+	if _, personal := j.Owner.User(); personal && ahead > 0 {
+		shares, err := s.store.Shares(ctx, j.QueueKey())
+		if err != nil {
+			return err
+		}
+		if len(shares) > 1 {
+			out.Next = append(out.Next, fmt.Sprintf("%d workspaces share this queue and take turns, so that it may start before jobs ahead of it.", len(shares)))
+		}
 	}
 	now := s.clock.now()
-	if since := hub.NoRunnerSince(j, payload.Requires, payload.Labels, pl.runners, s.startedAt(), now, s.policy); !since.IsZero() {
+	if since := hub.NoRunnerSince(j, payload.Requires, payload.Labels, at.runners, s.startedAt(), now, s.policy); !since.IsZero() {
 		left := max(0, since.Add(s.policy.NoRunnerTimeout).Sub(now)).Round(time.Second)
 		out.Next = append(out.Next, fmt.Sprintf("Unless a runner that can take it comes online, it is rejected in %s.", left))
 	}
@@ -119,26 +117,23 @@ func phase(j hub.Job) string {
 	}
 }
 
-func (s *Service) explainEnded(ctx context.Context, out *Explanation, payload hub.JobPayload) error {
+func (s *Service) explainEnded(ctx context.Context, out *Explanation, c caller, payload hub.JobPayload) error {
 	j := out.Job
 	if j.State == hub.JobSucceeded {
 		out.Summary = fmt.Sprintf("The job succeeded in attempt %d.", j.Attempt)
 		return nil
 	}
-	out.Summary = fmt.Sprintf("The job is %s.", j.State)
-	if f := j.Failure; f != nil {
-		out.Summary = fmt.Sprintf("The job is %s (%s): %s.", j.State, f.Class, f.Message)
-		if f.Hint != "" {
-			out.Next = append(out.Next, f.Hint)
-		}
+	out.Summary = endedWords(j)
+	if f := j.Failure; f != nil && f.Hint != "" {
+		out.Next = append(out.Next, fullStop(f.Hint))
 	}
 	if j.State == hub.JobRejected {
-		pl, err := s.placement(ctx, j.Owner, j.RunnerID, payload)
+		at, err := s.placement(ctx, c, hub.QueuedJob{Job: j, Payload: payload})
 		if err != nil {
 			return err
 		}
-		out.Runners = pl.list
-		out.Next = append(out.Next, pl.steps()...)
+		out.Runners = at.list
+		out.Next = append(out.Next, at.steps()...)
 	}
 	out.Next = append(out.Next, "Run it again with retry_job.")
 	if j.Attempt == 0 {
@@ -156,6 +151,21 @@ func (s *Service) explainEnded(ctx context.Context, out *Explanation, payload hu
 		out.Next = append(out.Next, "Read more of its log with read_job_log.")
 	}
 	return err
+}
+
+// endedWords says how a job ended that did not succeed. The class is left out where it only repeats the state.
+func endedWords(j hub.Job) string {
+	state := map[hub.JobState]string{
+		hub.JobFailed: "failed", hub.JobCanceled: "was canceled", hub.JobTimedOut: "timed out", hub.JobRejected: "was rejected",
+	}[j.State]
+	switch f := j.Failure; {
+	case f == nil:
+		return fmt.Sprintf("The job %s.", state)
+	case f.Class == hub.ClassCanceled || f.Class == hub.ClassTimeout:
+		return fmt.Sprintf("The job %s: %s", state, fullStop(f.Message))
+	default:
+		return fmt.Sprintf("The job %s (%s): %s", state, f.Class, fullStop(f.Message))
+	}
 }
 
 // timeline is a job's events as people read them.

@@ -152,7 +152,7 @@ func TestTheRunningCapKeepsJobsQueued(t *testing.T) {
 		c := w.call(b)
 		e, err := w.s.Explain(w.ctx, w.ann, second.ID)
 		w.must(err)
-		if want := "The job waits at place 1 of its queue: its owner already runs 1 jobs, the most that it may (max_running)."; e.Summary != want {
+		if want := "The job waits at place 1 of its queue: its owner already runs 1 job, the most that it may (max_running)."; e.Summary != want {
 			t.Errorf("summary %q", e.Summary)
 		}
 		// Another owner is not concerned.

@@ -145,8 +145,11 @@ func (s *Service) lookAt(ctx context.Context, k hub.QueueKey) error {
 		if len(jobs) > 0 {
 			s.waiters.stir(k) // there may be more of them than there are waiters
 		}
+		shared := mayShare(k, jobs)
 		for _, q := range jobs {
-			if off.bars(q.Job) || s.waiters.isReserved(q.Job.ID) || !s.waiters.offer(arrivalOf(q)) {
+			a := arrivalOf(q)
+			a.shared = shared
+			if off.bars(q.Job) || s.waiters.isReserved(q.Job.ID) || !s.waiters.offer(a) {
 				continue
 			}
 			// Where there was no room one tries whether there is again; if so, the others follow.
@@ -167,9 +170,11 @@ func (s *Service) lookAt(ctx context.Context, k hub.QueueKey) error {
 }
 
 // arrived finds somebody for a job that waits: a call of this hub, else one of
-// another hub's.
-func (s *Service) arrived(a arrival) {
-	if !s.waiters.offer(a) {
+// another hub's. It says whether there was one here.
+func (s *Service) arrived(a arrival) bool {
+	here := s.waiters.offer(a)
+	if !here {
 		s.notify.add(hub.Hint{Queue: a.key}, true)
 	}
+	return here
 }

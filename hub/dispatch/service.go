@@ -54,6 +54,9 @@ type Service struct {
 	notify   *notifier
 	looks    *looks
 	shares   *shares
+
+	placeable *placeable
+
 	requests *requests
 	recent   *recent
 	leader   *leader
@@ -80,7 +83,7 @@ func New(c Config) *Service {
 		store: c.Store, bucket: c.Bucket, policy: c.Policy, log: c.Logger,
 		clock: newClock(c.Clock), logWait: c.LogWait, logScan: c.LogScan, maxWait: MaxWait,
 		waiters: newWaiters(), watch: newWatchers(), presence: newPresence(c.Policy),
-		notify: newNotifier(), looks: newLooks(), shares: newShares(), requests: newRequests(), recent: newRecent(),
+		notify: newNotifier(), looks: newLooks(), shares: newShares(), placeable: newPlaceable(), requests: newRequests(), recent: newRecent(),
 		leader: newLeader(c.Policy), draining: make(chan struct{}),
 	}
 	s.start()

@@ -186,7 +186,7 @@ func TestCancelInEveryState(t *testing.T) {
 
 		queued := w.submit()
 		v, err := cancel(queued.ID)
-		if err != nil || v.Job.State != hub.JobCanceled || v.Job.Failure.Message != "canceled: not needed" {
+		if err != nil || v.Job.State != hub.JobCanceled || v.Job.Failure.Message != "not needed" {
 			t.Errorf("queued: %+v, %v", v.Job, err)
 		}
 		if v, err = cancel(queued.ID); err != nil || v.Job.State != hub.JobCanceled {

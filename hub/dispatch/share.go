@@ -88,19 +88,25 @@ func (x *shares) arrived(j hub.Job) {
 	}
 }
 
+// mayShare says whether a page of a queue is of several workspaces' jobs, or so long that others' may follow it.
+func mayShare(k hub.QueueKey, jobs []hub.QueuedJob) bool {
+	owner, _ := k.Split()
+	_, personal := owner.User()
+	return personal && (len(jobs) >= page || mixed(jobs))
+}
+
+func mixed(jobs []hub.QueuedJob) bool {
+	return slices.ContainsFunc(jobs, func(q hub.QueuedJob) bool { return q.Job.WorkspaceID != jobs[0].Job.WorkspaceID })
+}
+
 // sharesOf lists the workspaces that share a queue, whose turn it is first; nil when one has it to itself. head is
 // the queue's first page. A workspace's own runners serve it alone; a person's serve all of that person's.
 func (s *Service) sharesOf(ctx context.Context, k hub.QueueKey, head []hub.QueuedJob) ([]hub.Share, error) {
-	owner, _ := k.Split()
-	if _, personal := owner.User(); !personal || len(head) == 0 {
+	if !mayShare(k, head) {
 		return nil, nil
 	}
-	mixed := false
-	for _, q := range head[1:] {
-		mixed = mixed || q.Job.WorkspaceID != head[0].Job.WorkspaceID
-	}
 	now := s.clock.local()
-	if !mixed && (len(head) < page || s.shares.known(k, now)) {
+	if !mixed(head) && s.shares.known(k, now) {
 		return nil, nil
 	}
 	list, err := s.store.Shares(ctx, k)

@@ -152,6 +152,26 @@ func TestTheCapOnAWorkspaceLeavesRoomForTheOthers(t *testing.T) {
 	})
 }
 
+func TestRoomGoesToTheWorkspaceWhoseTurnItIs(t *testing.T) {
+	onStores(t, func(t backend) {
+		w := newWorld(t, withPolicy(func(p *hub.Policy) { p.MaxRunning = 1 }))
+		w.run(w.s)
+		b := w.join()
+		for range 3 {
+			w.submit()
+		}
+		theirs := w.submit(forWorkspace(b))
+		busy := w.machine(self(w.ann))
+		l := busy.take()
+		busy.begin(l)
+		c := w.call(w.machine(self(w.ann)))
+		busy.settle(success(l))
+		if got, err := get(w, c.ch); err != nil || got.Lease == nil || got.Lease.JobID != theirs.ID {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+}
+
 func TestAPriorityIsWorthAnAge(t *testing.T) {
 	onStores(t, func(t backend) {
 		w := newWorld(t)

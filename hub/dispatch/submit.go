@@ -36,20 +36,20 @@ func (s *Service) Submit(ctx context.Context, p hub.Principal, r SubmitRequest) 
 	if err != nil {
 		return SubmitResult{}, err
 	}
-	q, existing, err := s.enqueue(ctx, c, to, pl, r.Priority, r.IdempotencyKey)
+	got, err := s.enqueue(ctx, c, to, pl, r.Priority, r.IdempotencyKey)
 	if err != nil {
 		return SubmitResult{}, err
 	}
 	// The job is stored: what fails from here on must not look like a submit that failed.
-	if !existing && r.Wait <= 0 {
+	if !got.existing && r.Wait <= 0 {
 		n := newNames(s.store)
 		n.workspaces[to.tenant.ID] = to.tenant.Slug
-		v, err := n.view(context.WithoutCancel(ctx), q)
-		return SubmitResult{Job: v}, err
+		v, err := n.view(context.WithoutCancel(ctx), got.QueuedJob)
+		return SubmitResult{Job: v, Notices: got.notices}, err
 	}
-	s.await(ctx, q.Job.ID, r.Wait)
-	v, err := s.view(context.WithoutCancel(ctx), q.Job.ID)
-	return SubmitResult{Job: v, Existing: existing}, err
+	s.await(ctx, got.Job.ID, r.Wait)
+	v, err := s.view(context.WithoutCancel(ctx), got.Job.ID)
+	return SubmitResult{Job: v, Existing: got.existing, Notices: got.notices}, err
 }
 
 func checkSubmit(r JobRequest, key string) error {
@@ -63,11 +63,18 @@ func checkSubmit(r JobRequest, key string) error {
 	return nil
 }
 
+// stored is what enqueue came to.
+type stored struct {
+	hub.QueuedJob
+	existing bool // the idempotency key had stored it before
+	notices  []Notice
+}
+
 // enqueue stores a job and wakes a runner for it.
-func (s *Service) enqueue(ctx context.Context, c caller, to place, pl plan, priority int, key string) (hub.QueuedJob, bool, error) {
+func (s *Service) enqueue(ctx context.Context, c caller, to place, pl plan, priority int, key string) (stored, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
-		return hub.QueuedJob{}, false, err
+		return stored{}, err
 	}
 	now := s.clock.now()
 	job := hub.Job{
@@ -86,19 +93,19 @@ func (s *Service) enqueue(ctx context.Context, c caller, to place, pl plan, prio
 		},
 	})
 	if hub.CodeOf(err) == hub.QueueFull {
-		return hub.QueuedJob{}, false, s.queueFull(job)
+		return stored{}, s.queueFull(job)
 	}
-	if err != nil {
-		return hub.QueuedJob{}, false, err
+	out := stored{QueuedJob: hub.QueuedJob{Job: got, Payload: payload}, existing: existing}
+	if err != nil || existing {
+		return out, err
 	}
-	q := hub.QueuedJob{Job: got, Payload: payload}
-	if !existing {
-		s.recent.wrote(got, payload)
-		s.shares.arrived(got)
-		s.arrived(arrivalOf(q))
-		s.supersede(ctx, c.Principal, got, payload)
+	s.recent.wrote(got, payload)
+	s.shares.arrived(got)
+	if !s.arrived(arrivalOf(out.QueuedJob)) {
+		out.notices = s.notices(ctx, c, out.QueuedJob)
 	}
-	return q, existing, nil
+	s.supersede(ctx, c.Principal, got, payload)
+	return out, nil
 }
 
 // queueFull names the cap that refused a job.

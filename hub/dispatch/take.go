@@ -22,6 +22,9 @@ var (
 func (s *Service) take(ctx context.Context, p hub.Principal, w *waiter, handed []arrival, requestID string) (*Lease, error) {
 	// The call had found its queues empty, so that what has come since is first in them.
 	for _, a := range handed {
+		if a.shared {
+			continue
+		}
 		lease, err := s.tryTake(ctx, p, a.job, requestID)
 		switch {
 		case errors.Is(err, errCapped):

@@ -32,6 +32,8 @@ type SubmitRequest struct {
 type SubmitResult struct {
 	Job      JobView
 	Existing bool // its idempotency key had stored it before
+	// Notices say what is in the way of a job that was stored: that no runner can take it, or that none is there.
+	Notices []Notice
 }
 
 // JobView is a job as its readers see it.
@@ -55,7 +57,9 @@ type CheckResult struct {
 	Valid    bool
 	Problems []SpecProblem
 	Runners  []RunnerReason
-	Summary  string // one sentence
+	Reasons  []hub.Reason // what stands in the way at all of them
+	Summary  string       // one sentence
+	Next     []string     // what would let it start, as sentences
 }
 
 // SpecProblem is one fault of a job spec; errors carry a list of them as details "problems".
@@ -129,6 +133,7 @@ type Explanation struct {
 	Summary  string // one sentence
 	Position int    // in its queue, from 1; 0 when it does not wait
 	Runners  []RunnerReason
+	Reasons  []hub.Reason // what stands in the way at all of them, while it waits
 	Failure  *hub.Failure
 	Next     []string // what would unblock it or help, as sentences
 	Timeline []TimelineItem

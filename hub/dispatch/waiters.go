@@ -44,10 +44,11 @@ type arrival struct {
 	requires []string
 	labels   []string
 	job      hub.QueuedJob // as it is known: whoever is woken need not read it
+	shared   bool          // workspaces may share its queue: whoever is woken looks whose turn it is
 }
 
 func arrivalOf(q hub.QueuedJob) arrival {
-	return arrival{q.Job.QueueKey(), q.Job.ID, q.Payload.Requires, q.Payload.Labels, q}
+	return arrival{q.Job.QueueKey(), q.Job.ID, q.Payload.Requires, q.Payload.Labels, q, false}
 }
 
 // suits says whether waking r for the job makes sense. On a named queue it

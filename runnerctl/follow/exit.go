@@ -1,6 +1,8 @@
 package follow
 
 import (
+	"strings"
+
 	"github.com/runnerhub/runnerhub/mcp"
 	"github.com/runnerhub/runnerhub/runnerctl/cmdutil"
 	"github.com/runnerhub/runnerhub/runnerctl/iostreams"
@@ -16,7 +18,10 @@ func exit(io *iostreams.IOStreams, r mcp.WaitJobResult) error {
 		io.Note(" with exit code %d", *r.ExitCode)
 	}
 	if r.Failure != nil {
-		io.Note(": %s (%s)", r.Failure.Message, r.Failure.Class)
+		io.Note(": %s", strings.TrimRight(r.Failure.Message, ". \n"))
+		if r.Failure.Class != r.State { // as with a job that was canceled
+			io.Note(" (%s)", r.Failure.Class)
+		}
 		if r.Failure.Hint != "" {
 			io.Note("\n  hint: %s", cmdutil.Commands(r.Failure.Hint))
 		}

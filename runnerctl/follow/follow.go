@@ -18,7 +18,16 @@ const patience = 15
 type Client interface {
 	WaitJob(ctx context.Context, args mcp.WaitJobArgs) (mcp.WaitJobResult, error)
 	GetJob(ctx context.Context, ref mcp.JobRef) (mcp.GetJobResult, error)
+	ExplainJob(ctx context.Context, ref mcp.JobRef) (mcp.ExplainJobResult, error)
 }
+
+// How long a job that nobody runs may wait before it is said what for, and how often it is looked whether that is
+// still so, in milliseconds; and how many pieces of advice come with the first word on it.
+const (
+	firstWait  = 2_000
+	queuedWait = 10_000
+	maxAdvice  = 3
+)
 
 // Options say how a job is followed.
 type Options struct {
@@ -57,8 +66,9 @@ func Run(ctx context.Context, c Client, io *iostreams.IOStreams, o Options) erro
 // watch prints until the job has ended and all of its log was shown. Changes of its state go to a terminal.
 func watch(ctx context.Context, c Client, p *Printer, jobID string) (mcp.WaitJobResult, error) {
 	cursor, shown, failed := "start", "", patience
+	wait, queued, why := int64(mcp.MaxWait), false, ""
 	for {
-		res, err := c.WaitJob(ctx, mcp.WaitJobArgs{JobID: jobID, Cursor: cursor, WaitMS: mcp.MaxWait})
+		res, err := c.WaitJob(ctx, mcp.WaitJobArgs{JobID: jobID, Cursor: cursor, WaitMS: wait})
 		if err != nil {
 			if failed++; failed >= patience || ctx.Err() != nil || !away(err) {
 				return res, err
@@ -85,7 +95,30 @@ func watch(ctx context.Context, c Client, p *Printer, jobID string) (mcp.WaitJob
 			return res, nil
 		}
 		cursor = res.NextCursor
+		switch waits := res.State == "queued"; {
+		case !waits:
+			wait, queued = mcp.MaxWait, false
+		case !queued: // most jobs start within a moment
+			wait, queued = firstWait, true
+		default:
+			wait, why = queuedWait, waiting(ctx, c, p.IO, jobID, why)
+		}
 	}
+}
+
+// waiting says what a queued job waits for, unless that was the last thing said. Not to know is no reason to stop.
+func waiting(ctx context.Context, c Client, io *iostreams.IOStreams, jobID, said string) string {
+	e, err := c.ExplainJob(ctx, mcp.JobRef{JobID: jobID})
+	if err != nil || e.State != "queued" || e.Summary == said {
+		return said
+	}
+	io.Note("# %s\n", cmdutil.Commands(e.Summary))
+	for i, n := range e.Next {
+		if i < maxAdvice && said == "" {
+			io.Note("#   %s\n", cmdutil.Commands(n))
+		}
+	}
+	return e.Summary
 }
 
 // away tells whether the hub cannot be reached just now.

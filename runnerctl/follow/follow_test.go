@@ -18,6 +18,8 @@ import (
 type script struct {
 	answers []any // mcp.WaitJobResult or error
 	calls   int
+	why     []string // answers of ExplainJob; none is an error
+	asked   int
 	before  func() // each call
 }
 
@@ -38,6 +40,14 @@ func (s *script) WaitJob(ctx context.Context, _ mcp.WaitJobArgs) (mcp.WaitJobRes
 
 func (*script) GetJob(context.Context, mcp.JobRef) (mcp.GetJobResult, error) {
 	return mcp.GetJobResult{Job: mcp.Job{ID: "job_1", State: "succeeded"}}, nil
+}
+
+func (s *script) ExplainJob(context.Context, mcp.JobRef) (mcp.ExplainJobResult, error) {
+	if s.why == nil {
+		return mcp.ExplainJobResult{}, &mcp.Error{Code: mcp.CodeUnavailable}
+	}
+	s.asked++
+	return mcp.ExplainJobResult{State: "queued", Summary: s.why[min(s.asked, len(s.why))-1], Next: []string{"See explain_job."}}, nil
 }
 
 func run(ctx context.Context, s *script, o follow.Options) (code int, stdout, stderr string) {
@@ -106,6 +116,43 @@ func TestAHubThatIsAwayIsWaitedFor(t *testing.T) {
 	other := &script{answers: []any{running, &mcp.Error{Code: mcp.CodeNotFound}}}
 	if code, _, _ := run(t.Context(), other, follow.Options{}); code != mcp.ExitNotFound || other.calls != 2 {
 		t.Errorf("a job that is gone: exit code %d after %d calls", code, other.calls)
+	}
+}
+
+func TestAJobThatNobodyRunsSaysWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	queued := mcp.WaitJobResult{State: "queued"}
+	s := &script{answers: []any{queued, queued, queued, queued, ended("succeeded", 0)}, why: []string{"box is busy.", "box is busy.", "It waits for job_2."}}
+	code, stdout, stderr := run(t.Context(), s, follow.Options{})
+	want := "# box is busy.\n#   See `runnerctl explain`.\n# It waits for job_2.\n"
+	if code != 0 || stdout != "" || stderr != want {
+		t.Errorf("exit code %d, standard output %q, standard error %q, want %q", code, stdout, stderr, want)
+	}
+	s = &script{answers: []any{queued, ended("succeeded", 0)}, why: []string{"soon."}}
+	if _, _, stderr := run(t.Context(), s, follow.Options{}); stderr != "" {
+		t.Errorf("a job that starts at once: %q", stderr)
+	}
+	s = &script{answers: []any{queued, queued, ended("succeeded", 0)}}
+	if code, _, stderr := run(t.Context(), s, follow.Options{}); code != 0 || stderr != "" {
+		t.Errorf("where the hub does not say: exit code %d, %q", code, stderr)
+	}
+}
+
+func TestAnEndIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		state string
+		f     mcp.Failure
+		want  string
+	}{
+		{"canceled", mcp.Failure{Class: "canceled", Message: "mistake"}, "job job_1 canceled: mistake\n"},
+		{"failed", mcp.Failure{Class: "script", Message: "The job ended."}, "job job_1 failed: The job ended (script)\n"},
+	} {
+		end := ended(tc.state, -1)
+		end.Failure = &tc.f
+		if _, _, stderr := run(t.Context(), &script{answers: []any{end}}, follow.Options{}); stderr != tc.want {
+			t.Errorf("%q, want %q", stderr, tc.want)
+		}
 	}
 }
 

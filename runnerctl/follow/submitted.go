@@ -14,6 +14,12 @@ func Submitted(ctx context.Context, c Client, io *iostreams.IOStreams, res mcp.S
 	if res.Existing {
 		io.Note("the idempotency key had submitted this job before\n")
 	}
+	for _, n := range res.Notices {
+		io.Note("warning: %s\n", n.Message)
+		if n.Hint != "" {
+			io.Note("  hint: %s\n", cmdutil.Commands(n.Hint))
+		}
+	}
 	o.JobID = res.Job.ID
 	if follow {
 		io.Note("# job %s\n", o.JobID)

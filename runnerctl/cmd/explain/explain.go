@@ -62,18 +62,18 @@ func text(res mcp.ExplainJobResult) string {
 	if res.Position > 0 {
 		fmt.Fprintf(&b, "place in its queue: %d\n", res.Position)
 	}
-	if f := res.Failure; f != nil {
-		fmt.Fprintf(&b, "failure: %s: %s\n", f.Class, f.Message)
-		if f.Hint != "" {
-			fmt.Fprintf(&b, "  hint: %s\n", cmdutil.Commands(f.Hint))
-		}
+	for _, why := range res.Reasons {
+		fmt.Fprintf(&b, "%s: %s\n", why.Code, why.Message)
+	}
+	if f := res.Failure; f != nil && f.Container != "" {
+		fmt.Fprintf(&b, "container: %s\n", f.Container)
 	}
 	if len(res.Runners) > 0 {
 		b.WriteString("\nrunners:\n")
 	}
 	for _, r := range res.Runners {
 		for _, why := range r.Reasons {
-			fmt.Fprintf(&b, "  %-20s %s\n", r.Label, why.Message)
+			fmt.Fprintf(&b, "  %-20s %-18s %s\n", r.Label, why.Code, why.Message)
 		}
 	}
 	if len(res.Next) > 0 {
