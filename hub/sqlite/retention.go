@@ -75,6 +75,7 @@ func (s *Store) EndedBefore(ctx context.Context, before time.Time, afterID strin
 // DeleteJobs implements hub.RetentionStore.
 func (s *Store) DeleteJobs(ctx context.Context, before time.Time, ids []string) (n int, err error) {
 	err = s.write(ctx, "delete ended jobs", func(t *tx) error {
+		n = 0 // also when it is called again
 		for _, id := range ids {
 			gone, err := t.exec(deleteJob, id, stamp(before))
 			if err != nil {
