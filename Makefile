@@ -51,9 +51,16 @@ model: ## Check the model of the lease machine, and that its broken variants are
 	@.ci/lib/ensure-spin.sh
 	@.ci/lib/model.sh
 
+# A module of its own, so that what it compares with never becomes ours. The
+# table is written by a whole run alone.
+BENCH ?= .
+
 .PHONY: bench
-bench: ## Measure our own cost side by side with the bare parts, as ratios
-	@env=$$(.ci/lib/test-env.sh); eval "$$env"; go test -run '^$$' -bench . -benchtime 1x -timeout 30m $(PKG)
+bench: ## Measure our own cost and that of others side by side, as ratios (BENCH=Heartbeats for some)
+	@env=$$(.ci/lib/test-env.sh); eval "$$env"; \
+	go test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 30m $(PKG); \
+	go -C bench test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 30m . \
+		$(if $(filter .,$(BENCH)),-write ../docs/performance.md)
 
 .PHONY: chaos
 chaos: ## Break everything around hubs and runners for DURATION (3m) by SEED, SEEDS in a row (1)
@@ -64,7 +71,9 @@ lint: bin/golangci-lint ## Check the code, the import rules, the scripts and go.
 	@.ci/lib/ensure-shellcheck.sh
 	shellcheck -x .ci/run .ci/lib/*.sh
 	go mod tidy -diff
+	go -C bench mod tidy -diff
 	bin/golangci-lint run --allow-parallel-runners
+	cd bench && ../bin/golangci-lint run --allow-parallel-runners
 
 .PHONY: fmt
 fmt: bin/golangci-lint ## Format the Go code

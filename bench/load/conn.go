@@ -1,0 +1,141 @@
+// Package load puts work on a hub the way many producers and runners do, at as little cost as can be: on a machine
+// that is shared with the hub, what the client burns the hub lacks.
+package load
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Conn is one kept-alive HTTP/1.1 connection on which tools are called, one at a time.
+type Conn struct {
+	conn net.Conn
+	in   *bufio.Reader
+	head []byte // of each request, up to its length
+	out  []byte
+	body []byte
+}
+
+// dialWithin and answerWithin bound what a stuck hub costs; a held call takes up to 25 s.
+const (
+	dialWithin   = 5 * time.Second
+	answerWithin = 60 * time.Second
+)
+
+// Dial connects to a hub's address as a caller with a token.
+func Dial(addr, token string) (*Conn, error) {
+	c, err := net.DialTimeout("tcp", addr, dialWithin)
+	if err != nil {
+		return nil, err
+	}
+	head := "POST /mcp HTTP/1.1\r\nHost: " + addr + "\r\nAuthorization: Bearer " + token +
+		"\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream" +
+		"\r\nMcp-Protocol-Version: 2025-11-25\r\nContent-Length: "
+	return &Conn{conn: c, in: bufio.NewReaderSize(c, 8<<10), head: []byte(head)}, nil
+}
+
+// Close ends the connection, and with it a call under way.
+func (c *Conn) Close() error { return c.conn.Close() }
+
+// Call calls a tool with arguments in JSON and returns the answer's body, which is good until the next call.
+func (c *Conn) Call(tool string, args []byte) ([]byte, error) {
+	const before, between, after = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`, `","arguments":`, `}}`
+	n := len(before) + len(tool) + len(between) + len(args) + len(after)
+	out := append(c.out[:0], c.head...)
+	out = strconv.AppendInt(out, int64(n), 10)
+	out = append(out, "\r\n\r\n"+before...)
+	out = append(append(out, tool...), between...)
+	c.out = append(append(out, args...), after...)
+	if err := c.conn.SetDeadline(time.Now().Add(answerWithin)); err != nil {
+		return nil, err
+	}
+	if _, err := c.conn.Write(c.out); err != nil {
+		return nil, err
+	}
+	if err := c.read(); err != nil {
+		return nil, fmt.Errorf("%s: %w", tool, err)
+	}
+	if bytes.Contains(c.body, []byte(`"isError":true`)) || bytes.Contains(c.body, []byte(`"error":{`)) {
+		return nil, fmt.Errorf("%s is refused: %s", tool, c.body)
+	}
+	return c.body, nil
+}
+
+// read reads one answer into c.body.
+func (c *Conn) read() error {
+	status, err := c.line()
+	if err != nil {
+		return err
+	}
+	failed := !strings.HasPrefix(status, "HTTP/1.1 200")
+	length, chunked := 0, false
+	for {
+		line, err := c.line()
+		if err != nil {
+			return err
+		}
+		if line == "" {
+			break
+		}
+		name, value, _ := strings.Cut(line, ": ")
+		switch strings.ToLower(name) {
+		case "content-length":
+			if length, err = strconv.Atoi(value); err != nil {
+				return err
+			}
+		case "transfer-encoding":
+			chunked = value == "chunked"
+		}
+	}
+	c.body = c.body[:0]
+	if chunked {
+		err = c.readChunks()
+	} else {
+		err = c.readBytes(length)
+	}
+	if err == nil && failed {
+		err = fmt.Errorf("%s: %s", status, c.body)
+	}
+	return err
+}
+
+func (c *Conn) line() (string, error) {
+	line, err := c.in.ReadSlice('\n')
+	return string(bytes.TrimRight(line, "\r\n")), err
+}
+
+// readBytes appends n bytes to the body.
+func (c *Conn) readBytes(n int) error {
+	at := len(c.body)
+	c.body = append(c.body, make([]byte, n)...)
+	_, err := io.ReadFull(c.in, c.body[at:])
+	return err
+}
+
+func (c *Conn) readChunks() error {
+	for {
+		line, err := c.line()
+		if err != nil {
+			return err
+		}
+		n, err := strconv.ParseInt(line, 16, 32)
+		if err != nil {
+			return err
+		}
+		if err := c.readBytes(int(n)); err != nil {
+			return err
+		}
+		if _, err := c.line(); err != nil { // the chunk's end, or the empty trailer's
+			return err
+		}
+		if n == 0 {
+			return nil
+		}
+	}
+}
