@@ -51,6 +51,11 @@ model: ## Check the model of the lease machine, and that its broken variants are
 	@.ci/lib/ensure-spin.sh
 	@.ci/lib/model.sh
 
+.PHONY: prove
+prove: ## Play 10,000 random histories on each store (CHECKS=1000 for fewer), for a night
+	@env=$$(.ci/lib/test-env.sh); eval "$$env"; \
+		go test -run '^TestHistories$$' -timeout 12h -v ./hub/modeltest -rapid.checks=$${CHECKS:-10000}
+
 # A module of its own, so that what it compares with never becomes ours. The
 # table is written by a whole run alone.
 BENCH ?= .
