@@ -83,6 +83,8 @@ func (l *looks) next() (x look, all, ok bool) {
 func (s *Service) runLooks(ctx context.Context) {
 	for {
 		if !pauseOr(ctx, s.policy.BackupPoll, s.looks.ch) {
+			// A hint that was lost is made up for here, also to runners that do not wait: they look again themselves.
+			s.waiters.stir("")
 			s.looks.addAll()
 		}
 		for ctx.Err() == nil {

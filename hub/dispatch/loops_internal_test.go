@@ -172,6 +172,29 @@ func TestTheBackupPollWakesWhoMissedAHint(t *testing.T) {
 	})
 }
 
+func TestTheBackupPollForgetsThatQueuesWereEmpty(t *testing.T) {
+	t.Parallel()
+	h := &hints{}
+	loops(t, h, func(s *Service) {
+		w := s.waiters.add(capable("a"))
+		for _, k := range w.keys {
+			s.waiters.foundEmpty(k, s.waiters.beginLook())
+		}
+		s.waiters.leave(w, "") // its runner asks now and then and never waits
+		if !s.waiters.knownEmpty(w) {
+			t.Error("nothing was remembered")
+		}
+		before := time.Now()
+		for s.waiters.knownEmpty(w) {
+			time.Sleep(time.Second) //nolint:forbidigo // the fake clock's
+			if d := time.Since(before); d > 6*time.Second {
+				t.Errorf("a hint that was lost hides a job for %s", d)
+				return
+			}
+		}
+	})
+}
+
 func TestAGapInListeningLooksAtEverything(t *testing.T) {
 	t.Parallel()
 	h := &hints{queue: []hub.QueuedJob{{Job: hub.Job{ID: "job_1", Owner: owner, State: hub.JobQueued, QueuedAt: time.Now().AddDate(100, 0, 0)}}}}
