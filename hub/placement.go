@@ -78,6 +78,22 @@ func lacking(have, want []string) []string {
 	return out
 }
 
+// Suits says what Fit does, without reasons and at no cost to speak of: a job that arrives is held against every
+// runner that waits.
+func (r Runner) Suits(requires, labels []string) bool {
+	for _, c := range requires {
+		if c != r.Presence.OS && c != r.Presence.Arch && !slices.Contains(r.Presence.Capabilities, c) {
+			return false
+		}
+	}
+	for _, l := range labels {
+		if l != r.Label && !slices.Contains(r.Labels, l) {
+			return false
+		}
+	}
+	return r.RevokedAt.IsZero()
+}
+
 // Fit says whether r could ever take the job as it stands: capable and labelled,
 // though perhaps busy or offline, with a reason for each thing that is missing.
 func Fit(r Runner, requires, labels []string) (bool, []Reason) {

@@ -43,6 +43,9 @@ func TestFit(t *testing.T) {
 		if diff := cmp.Diff(tt.want, codes(reasons)); diff != "" || ok != (len(tt.want) == 0) {
 			t.Errorf("%s: %v %s", tt.name, ok, diff)
 		}
+		if r.Suits(tt.requires, tt.labels) != ok {
+			t.Errorf("%s: Suits says otherwise", tt.name)
+		}
 	}
 }
 

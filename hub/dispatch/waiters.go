@@ -57,8 +57,7 @@ func (a arrival) suits(r hub.Runner) bool {
 	if _, named := a.key.Split(); named != "" {
 		return true
 	}
-	ok, _ := hub.Fit(r, a.requires, a.labels)
-	return ok
+	return r.Suits(a.requires, a.labels)
 }
 
 func newWaiters() *waiters {
