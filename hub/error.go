@@ -99,6 +99,9 @@ var ErrConflict = errors.New("hub: the state has changed since it was read")
 // Nothing is changed: the job keeps its place and can be leased once the other has ended.
 var ErrGroupBusy = Errorf(Conflict, "another job of the concurrency group is running")
 
+// ErrRevoked is what a store answers to a lease for a runner that was revoked. Nothing is changed.
+var ErrRevoked = Errorf(Unauthenticated, "the runner was unpaired")
+
 // The caps on live attempts, as the detail "cap" of a QuotaExceeded error names them.
 const (
 	CapRunning   = "max_running"               // of an owner's runners

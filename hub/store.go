@@ -113,7 +113,8 @@ type JobStore interface {
 	Enqueue(ctx context.Context, p EnqueueParams) (job Job, existing bool, err error)
 	// Apply writes one decision, its attempt and its event in one transaction, guarded by
 	// id, state, epoch and revision: ErrConflict when the row is another one by now, or missing. A lease is refused
-	// when it would exceed a cap of the change, and with ErrGroupBusy while another live job holds the job's group.
+	// when it would exceed a cap of the change, with ErrGroupBusy while another live job holds the job's group, and with
+	// ErrRevoked when its runner was revoked.
 	Apply(ctx context.Context, c Change) error
 	GetJob(ctx context.Context, id string) (Job, error)
 	GetPayload(ctx context.Context, jobID string) (JobPayload, error)

@@ -152,16 +152,6 @@ func (s *Service) leaseOrWait(ctx context.Context, p hub.Principal, r LeaseReque
 	defer end.Stop()
 	for first := true; ; first = false {
 		handed := s.waiters.look(w)
-		if !first { // the call has been held: a runner that was unpaired meanwhile gets nothing
-			row, err := s.store.GetRunner(ctx, p.Runner.ID)
-			if err != nil {
-				return nil, err
-			}
-			if !row.RevokedAt.IsZero() {
-				return nil, errUnpaired
-			}
-			p.Runner.Labels, p.Runner.Label = row.Labels, row.Label
-		}
 		var lease *Lease
 		if !first || !s.waiters.knownEmpty(w) {
 			lease, err = s.take(ctx, p, w, handed, r.RequestID)

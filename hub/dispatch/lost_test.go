@@ -15,7 +15,7 @@ import (
 type hooked struct {
 	hub.Store
 	mu      sync.Mutex
-	runner  func(id string)        // after GetRunner
+	stored  func()                 // after Enqueue has committed
 	applied func(hub.Change)       // after Apply has committed
 	before  func(hub.Change)       // before Apply
 	failing func(hub.Change) error // instead of Apply
@@ -27,15 +27,15 @@ func (h *hooked) hook(f func()) {
 	f()
 }
 
-func (h *hooked) GetRunner(ctx context.Context, id string) (hub.Runner, error) {
-	r, err := h.Store.GetRunner(ctx, id)
+func (h *hooked) Enqueue(ctx context.Context, p hub.EnqueueParams) (hub.Job, bool, error) {
+	j, existing, err := h.Store.Enqueue(ctx, p)
 	h.mu.Lock()
-	f := h.runner
+	f := h.stored
 	h.mu.Unlock()
 	if f != nil {
-		f(id)
+		f()
 	}
-	return r, err
+	return j, existing, err
 }
 
 func (h *hooked) Apply(ctx context.Context, c hub.Change) error {
@@ -98,11 +98,7 @@ func TestAnUndeliveredJobWakesTheNext(t *testing.T) {
 		gone.ctx = ctx
 		first, second := w.call(gone), w.call(other)
 		h.hook(func() {
-			h.runner = func(id string) {
-				if id == gone.p.Runner.ID {
-					cancel() // woken, and not yet at the job
-				}
-			}
+			h.stored = func() { w.clock.once(cancel) } // woken, and about to decide on the lease
 		})
 		job := w.submit()
 		if _, err := get(w, first.ch); !errors.Is(err, context.Canceled) {

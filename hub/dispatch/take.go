@@ -178,6 +178,8 @@ func (s *Service) leaseNow(ctx context.Context, p hub.Principal, q hub.QueuedJob
 	defer cancel()
 	err = s.apply(commit, p, d, payload, limit)
 	switch {
+	case errors.Is(err, hub.ErrRevoked): // while the call was held
+		return nil, errUnpaired
 	case hub.CodeOf(err) == hub.QuotaExceeded:
 		return nil, s.capped(q.Job, err)
 	case err != nil:

@@ -20,14 +20,26 @@ import (
 
 // clock is a time that tests move.
 type clock struct {
-	mu sync.Mutex
-	t  time.Time
+	mu   sync.Mutex
+	t    time.Time
+	next func()
 }
 
 func (c *clock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.next != nil {
+		c.next()
+		c.next = nil
+	}
 	return c.t
+}
+
+// once calls f when the time is asked for next.
+func (c *clock) once(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.next = f
 }
 
 func (c *clock) advance(d time.Duration) {

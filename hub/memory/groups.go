@@ -53,6 +53,9 @@ func (s *Store) unindexGroup(r *row) {
 
 // checkShare refuses a lease over the caps, or of a group that is held.
 func (s *Store) checkShare(c hub.Change, next hub.Job) error {
+	if r := s.runners[c.NewAttempt.RunnerID]; r != nil && !r.RevokedAt.IsZero() {
+		return hub.ErrRevoked
+	}
 	if c.MaxRunning > 0 && s.running(next.Owner) >= c.MaxRunning {
 		return hub.OverRunning(c.MaxRunning)
 	}

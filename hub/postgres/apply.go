@@ -125,6 +125,8 @@ func (s *Store) applyAll(ctx context.Context, ops []*hub.Change) ([]error, error
 // refusal says why a lease was refused, nil when it was not.
 func refusal(c *hub.Change, reason int) error {
 	switch reason {
+	case refusedRunner:
+		return hub.ErrRevoked
 	case refusedOwner:
 		return hub.OverRunning(c.MaxRunning)
 	case refusedWorkspace:

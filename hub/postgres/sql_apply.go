@@ -9,9 +9,10 @@ const insertEvents = `
 
 // What a lease was refused for; the first of several is told.
 const (
-	refusedOwner     = 1
-	refusedWorkspace = 2
-	refusedGroup     = 3
+	refusedRunner    = 1
+	refusedOwner     = 2
+	refusedWorkspace = 3
+	refusedGroup     = 4
 )
 
 // applyChanges writes decisions, each guarded by the row that it was made on. It answers with the number of each
@@ -43,17 +44,19 @@ live AS MATERIALIZED (
 		SELECT owner, workspace_id, max(max_share) AS most FROM ops WHERE max_share > 0 GROUP BY owner, workspace_id
 	) c
 ), reasons AS MATERIALIZED (
-	SELECT o.n, 1 AS reason FROM (
+	SELECT o.n, 1 AS reason FROM ops o JOIN runners r ON r.id = o.lease_runner_id WHERE o.leases AND r.revoked_at IS NOT NULL
+	UNION ALL
+	SELECT o.n, 2 FROM (
 		SELECT n, owner, max_running, row_number() OVER (PARTITION BY owner ORDER BY n) AS turn
 		FROM ops WHERE max_running > 0
 	) o JOIN live USING (owner) WHERE live.jobs + o.turn > o.max_running
 	UNION ALL
-	SELECT o.n, 2 FROM (
+	SELECT o.n, 3 FROM (
 		SELECT n, owner, workspace_id, max_share, row_number() OVER (PARTITION BY owner, workspace_id ORDER BY n) AS turn
 		FROM ops WHERE max_share > 0
 	) o JOIN shares USING (owner, workspace_id) WHERE shares.jobs + o.turn > o.max_share
 	UNION ALL
-	SELECT o.n, 3 FROM ops o CROSS JOIN LATERAL (
+	SELECT o.n, 4 FROM ops o CROSS JOIN LATERAL (
 		SELECT FROM jobs j WHERE j.workspace_id = o.workspace_id AND j.concurrency_group = o.concurrency_group
 			AND j.concurrency_group <> '' AND j.state IN ('leased', 'running') LIMIT 1
 	) holder WHERE o.leases AND o.concurrency_group <> ''

@@ -55,6 +55,13 @@ func (t *tx) apply(c hub.Change) error {
 }
 
 func (t *tx) lease(c hub.Change) error {
+	var revoked bool
+	if err := t.row(selectRevoked, c.NewAttempt.RunnerID).Scan(&revoked); err != nil {
+		return err
+	}
+	if revoked {
+		return hub.ErrRevoked
+	}
 	if c.MaxRunning > 0 {
 		var n int // with this one
 		if err := t.row(countRunning, string(c.Job.Owner), c.MaxRunning+1).Scan(&n); err != nil {

@@ -9,6 +9,8 @@ const (
 			queued_at = ?, started_at = ?, ended_at = ?
 		WHERE id = ? AND state = ? AND epoch = ? AND revision = ?`
 
+	selectRevoked = `SELECT EXISTS (SELECT 1 FROM runners WHERE id = ? AND revoked_at IS NOT NULL)`
+
 	selectGuard = `SELECT 1 FROM jobs WHERE id = ? AND state = ? AND epoch = ? AND revision = ?`
 
 	insertAttempt = `INSERT INTO attempts (job_id, number, runner_id, epoch, state, lease_digest, log_digest, leased_at, started_at)

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"time"
 
 	"github.com/runnerhub/runnerhub/hub"
@@ -11,6 +12,7 @@ func runnerTests() []test {
 		{name: "a runner comes back as it was paired", run: runnerRoundTrip},
 		{name: "no such runner", run: runnerMissing},
 		{name: "revoked once, and for ever", run: runnerRevoke},
+		{name: "a revoked runner gets no lease", run: runnerRevokedLease},
 		{name: "an owner's, in pages", run: runnerList},
 		{name: "by label, of several owners", run: runnerByLabel},
 		{name: "a label is taken until its runner is revoked", run: runnerLabel},
@@ -77,6 +79,25 @@ func runnerRevoke(w *world) {
 	got, err = w.s.RunnerByToken(w.ctx, r.TokenDigest)
 	w.must(err)
 	w.equal(got, r)
+}
+
+func runnerRevokedLease(w *world) {
+	gone, there := w.paired(), w.paired()
+	p := w.enqueue("")
+	held := w.lease(w.enqueue("").Job.ID, gone, at(time.Second))
+	_, err := w.s.RevokeRunner(w.ctx, gone.ID, at(time.Minute), NewEvent(hub.ActRunnerRevoked))
+	w.must(err)
+	before := w.everything(p.Job.ID)
+	d, err := hub.Lease(p.Job, p.Payload, grant(p.Job, gone), at(time.Minute), w.pol)
+	w.must(err)
+	if err := w.s.Apply(w.ctx, change(d, at(time.Minute))); !errors.Is(err, hub.ErrRevoked) {
+		w.Fatalf("got %v", err)
+	}
+	w.equal(w.everything(p.Job.ID), before)
+	w.settle(w.start(held, at(time.Minute)), success(), at(time.Minute)) // what it held is for the machine to say
+	w.lease(p.Job.ID, there, at(time.Minute))
+	stale := change(d, at(time.Minute))
+	w.wantConflict(w.s.Apply(w.ctx, stale)) // a guard that finds another state comes first
 }
 
 func runnerList(w *world) {
