@@ -153,6 +153,11 @@ func Settle(j Job, p JobPayload, proof Proof, r Report, now time.Time) (Decision
 		return Decision{}, Errorf(InvalidArgument, "a %s result and a failure do not go together", r.State).
 			WithHint("send a failure exactly when the status is not succeeded")
 	}
+	if r.State == JobCanceled && !j.CancelRequestedAt.IsZero() { // by a person, whose reason says more than the runner's words
+		f := *r.Failure
+		f.Message = canceled(j.CancelReason).Message
+		r.Failure = &f
+	}
 	end := AttemptEnd{State: as, At: now, Failure: r.Failure, ReportDigest: r.Digest, Result: r.Result}
 	if r.Failure != nil && r.State != JobCanceled && j.CancelRequestedAt.IsZero() && retried(p, r.Failure.Class) {
 		return lose(j, end, *r.Failure, r.State, now), nil

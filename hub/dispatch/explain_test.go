@@ -189,7 +189,7 @@ func TestEndsAreSaidOnce(t *testing.T) {
 		bad.Failure.Message, bad.Failure.Hint = "The job exited with code 4.", "Look at the log."
 		m.settle(bad)
 		for id, want := range map[string]string{
-			queued.ID: "The job was canceled: mistake.", running.ID: "The job was canceled: its runner stopped it.",
+			queued.ID: "The job was canceled: mistake.", running.ID: "The job was canceled: no reason given.",
 			asked.ID: "The job was canceled: too slow.", failed.ID: "The job failed (script): The job exited with code 4.",
 		} {
 			if e := w.explain(w.ann, id); e.Summary != want {

@@ -31,7 +31,7 @@ func (s *Service) Settle(ctx context.Context, p hub.Principal, r SettleRequest) 
 		if err := holds(p.Runner, j); err != nil {
 			return hub.Decision{}, err
 		}
-		return hub.Settle(j, pl, r.Proof, reasoned(report, r, j), s.clock.now())
+		return hub.Settle(j, pl, r.Proof, report, s.clock.now())
 	})
 	if c := hub.CodeOf(err); c == hub.StaleLease || c == hub.AlreadySettled {
 		return s.again(ctx, p, r, report, err)
@@ -40,16 +40,6 @@ func (s *Service) Settle(ctx context.Context, p hub.Principal, r SettleRequest) 
 		return SettleResult{}, err
 	}
 	return SettleResult{Accepted: true, Requeued: d.Requeued}, nil
-}
-
-// reasoned gives the end of a job that was canceled the reason of whoever canceled it, where its runner gave none.
-func reasoned(report hub.Report, r SettleRequest, j hub.Job) hub.Report {
-	if r.Failure == nil && report.State == hub.JobCanceled && j.CancelReason != "" {
-		f := *report.Failure
-		f.Message = j.CancelReason
-		report.Failure = &f
-	}
-	return report
 }
 
 // again answers a report of an attempt that has ended: the same one is a duplicate.
