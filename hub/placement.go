@@ -123,11 +123,13 @@ func Explain(r Runner, requires, labels []string, busy int, now time.Time, p Pol
 	switch r.Status(now, busy, p) {
 	case RunnerRevoked: // Fit has said it
 	case RunnerOffline:
-		if r.Presence.SeenAt.IsZero() {
+		switch ago := now.Sub(r.Presence.SeenAt).Round(time.Second); {
+		case r.Presence.SeenAt.IsZero():
 			add(ReasonOffline, "%s has never asked for work; start it with `runnerctl run`", r.Label)
-		} else {
-			add(ReasonOffline, "%s is offline since %s, %s ago", r.Label,
-				r.Presence.SeenAt.UTC().Format(time.DateTime+" UTC"), now.Sub(r.Presence.SeenAt).Round(time.Second))
+		case r.Presence.Gone():
+			add(ReasonOffline, "%s was stopped at %s, %s ago", r.Label, r.Presence.SeenAt.UTC().Format(time.DateTime+" UTC"), ago)
+		default:
+			add(ReasonOffline, "%s is offline since %s, %s ago", r.Label, r.Presence.SeenAt.UTC().Format(time.DateTime+" UTC"), ago)
 		}
 	case RunnerStale:
 		if r.Presence.Draining {
@@ -165,7 +167,7 @@ func NoRunnerSince(j Job, requires, labels []string, runners []Runner, started, 
 		if !r.Presence.SeenAt.IsZero() && r.Presence.Protocol < p.MinProtocol { // it polls, and gets nothing
 			continue
 		}
-		if !r.Presence.SeenAt.IsZero() && now.Sub(r.Presence.SeenAt) <= p.StaleAfter {
+		if !r.Presence.SeenAt.IsZero() && !r.Presence.Gone() && now.Sub(r.Presence.SeenAt) <= p.StaleAfter {
 			return time.Time{}
 		}
 		since = later(since, r.Presence.SeenAt)

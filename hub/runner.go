@@ -28,7 +28,11 @@ type Presence struct {
 	StatusText        string
 	StatusLevel       string
 	SeenAt            time.Time // zero: never polled
+	LeftAt            time.Time // zero, or when it said that it ends
 }
+
+// Gone says that the last that was heard of the runner is that it ends.
+func (p Presence) Gone() bool { return !p.LeftAt.IsZero() && !p.LeftAt.Before(p.SeenAt) }
 
 // RunnerStatus is a runner's presence in one word.
 type RunnerStatus string
@@ -50,7 +54,7 @@ func (r Runner) Status(now time.Time, busy int, p Policy) RunnerStatus {
 	switch {
 	case !r.RevokedAt.IsZero():
 		return RunnerRevoked
-	case r.Presence.SeenAt.IsZero() || since > p.OfflineAfter:
+	case r.Presence.SeenAt.IsZero() || r.Presence.Gone() || since > p.OfflineAfter:
 		return RunnerOffline
 	case r.Presence.Protocol < p.MinProtocol:
 		return RunnerUpdateRequired

@@ -19,6 +19,7 @@ type LeaseJobArgs struct {
 	FreeSlots    int           `json:"free_slots,omitempty" jsonschema:"how many jobs the runner could take now, this one included"`
 	Slots        int           `json:"slots,omitempty" jsonschema:"how many jobs the runner runs at once"`
 	Draining     bool          `json:"draining,omitempty" jsonschema:"true: only tell the state, hand out nothing"`
+	Leaving      bool          `json:"leaving,omitempty" jsonschema:"true: the runner ends now; like draining, and it counts as offline until it calls again"`
 	Status       *RunnerStatus `json:"status,omitempty"`
 }
 

@@ -56,12 +56,12 @@ func leasedLine(l mcp.Lease) string {
 func lease(ctx context.Context, s Services, p hub.Principal, in mcp.LeaseJobArgs) (mcp.LeaseJobResult, error) {
 	presence := hub.Presence{
 		OS: in.OS, Arch: in.Arch, Version: in.Version, Protocol: in.Protocol, Capabilities: in.Capabilities,
-		Slots: in.Slots, FreeSlots: in.FreeSlots, Draining: in.Draining,
+		Slots: in.Slots, FreeSlots: in.FreeSlots, Draining: in.Draining || in.Leaving,
 	}
 	if in.Status != nil {
 		presence.StatusText, presence.StatusLevel = in.Status.Text, in.Status.Level
 	}
-	got, err := s.Jobs.Lease(ctx, p, dispatch.LeaseRequest{RequestID: in.RequestID, Wait: duration(in.WaitMS), Presence: presence})
+	got, err := s.Jobs.Lease(ctx, p, dispatch.LeaseRequest{RequestID: in.RequestID, Wait: duration(in.WaitMS), Presence: presence, Leaving: in.Leaving})
 	if err != nil {
 		return mcp.LeaseJobResult{}, err
 	}

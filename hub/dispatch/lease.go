@@ -28,7 +28,10 @@ func (s *Service) Lease(ctx context.Context, p hub.Principal, r LeaseRequest) (L
 	}
 	r.Presence.Capabilities = hub.FilterCapabilities(r.Presence.Capabilities)
 	r.Presence = cleaned(r.Presence)
-	r.Presence.SeenAt = s.clock.now()
+	r.Presence.SeenAt, r.Presence.LeftAt = s.clock.now(), time.Time{}
+	if r.Leaving {
+		r.Presence.Draining, r.Presence.LeftAt = true, r.Presence.SeenAt
+	}
 	s.presence.polled(p.Runner, r.Presence)
 	p.Runner.Presence = r.Presence
 	if r.Presence.Protocol < s.policy.MinProtocol {

@@ -9,9 +9,17 @@ import (
 	"github.com/runnerhub/runnerhub/hub"
 )
 
+// urgentGap is the least between two writes of one runner's presence, however often it changes its mind. Other hubs see a
+// change within it and one look, well below 2 s.
+const urgentGap = 500 * time.Millisecond
+
+// hearGrace is how much longer a hub waits that has not heard the runner just now: another one may have, whose write
+// is the better one, and two would be one too many.
+const hearGrace = 2 * time.Second
+
 // presence is what this hub has heard of runners. It is written to the store in
-// batches: at most every Policy.PresenceWrite per runner, and at once when something changed
-// that places jobs.
+// batches: every Policy.PresenceWrite per runner, by whichever hub has heard of it, and within urgentGap when something
+// changed that places jobs. Other hubs read it there when they need it.
 type presence struct {
 	policy hub.Policy
 	mu     sync.Mutex
@@ -36,7 +44,7 @@ func (x *presence) polled(r hub.Runner, p hub.Presence) {
 	defer x.mu.Unlock()
 	s := x.get(r)
 	// What s had before is stored, or about to be.
-	if !samePlacement(s.p, p) || p.SeenAt.Sub(s.p.SeenAt) > x.policy.StaleAfter {
+	if !samePlacement(s.p, p) || p.Gone() != s.p.Gone() || p.SeenAt.Sub(s.p.SeenAt) > x.policy.StaleAfter {
 		s.urgent = true
 		x.signal()
 	}
@@ -48,22 +56,40 @@ func (x *presence) beat(r hub.Runner, now time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	s := x.get(r)
-	if r.Presence.SeenAt.After(s.p.SeenAt) { // another hub has heard more
-		s.p = r.Presence
-	}
 	if now.After(s.p.SeenAt) {
 		s.p.SeenAt, s.dirty = now, true
 	}
 }
 
+// get is what was heard of r, with what another hub has heard since: r is as it was stored when the call came.
 func (x *presence) get(r hub.Runner) *sighting {
 	s := x.seen[r.ID]
 	if s == nil {
 		s = &sighting{p: r.Presence}
 		x.seen[r.ID] = s
 	}
+	at := r.Presence.SeenAt
+	if at.After(s.p.SeenAt) {
+		s.p, s.dirty, s.urgent = r.Presence, false, false
+	}
+	if at.After(s.written) { // by another hub, whose write serves as well
+		s.written = at
+	}
 	return s
 }
+
+// due says whether to write what was heard.
+func (s *sighting) due(now time.Time, every time.Duration) bool {
+	if now.Sub(s.p.SeenAt) > urgentGap {
+		every += hearGrace
+	}
+	since := now.Sub(s.written)
+	return since >= every || s.urgent && since >= urgentGap
+}
+
+// every is how often a runner's presence is written. One that is stale before others hear of its last
+// call would be seen so too early.
+func (x *presence) every() time.Duration { return min(x.policy.PresenceWrite, x.policy.StaleAfter/3) }
 
 func (x *presence) signal() {
 	select {
@@ -85,7 +111,7 @@ func (x *presence) due(now time.Time, all bool) map[string]hub.Presence {
 	out := map[string]hub.Presence{}
 	for id, s := range x.seen {
 		switch {
-		case s.dirty && (all || s.urgent || now.Sub(s.written) >= x.policy.PresenceWrite):
+		case s.dirty && (all || s.due(now, x.every())):
 			out[id] = s.p
 			s.dirty, s.urgent, s.written = false, false, now
 		case !s.dirty && now.Sub(s.p.SeenAt) > x.policy.OfflineAfter:
@@ -128,7 +154,7 @@ func (s *Service) Fresh(runners ...hub.Runner) []hub.Runner {
 // runPresence writes presence, and what is left of it when ctx ends.
 func (s *Service) runPresence(ctx context.Context) {
 	for {
-		pauseOr(ctx, s.policy.PresenceWrite/4, s.presence.ch)
+		pauseOr(ctx, min(urgentGap, s.policy.PresenceWrite/4), s.presence.ch)
 		ended := ctx.Err() != nil
 		batch := s.presence.due(s.clock.now(), ended)
 		if len(batch) > 0 {

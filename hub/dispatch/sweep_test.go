@@ -275,6 +275,7 @@ func TestPresenceIsStoredInBatches(t *testing.T) {
 			return r.Presence.StatusText == "ready" && len(r.Presence.Capabilities) == 3
 		})
 		m.presence.Capabilities = []string{"docker", "made-up"}
+		w.clock.advance(time.Second)
 		m.none()
 		w.until("a change is stored at once", func() bool {
 			r, err := w.store.GetRunner(w.ctx, m.p.Runner.ID)

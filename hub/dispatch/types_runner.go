@@ -10,8 +10,9 @@ import (
 type LeaseRequest struct {
 	RequestID string        // 1 to 64 bytes; the same again gets the same lease
 	Wait      time.Duration // at most MaxWait
-	// Presence is what the runner tells of itself. Capabilities are filtered here and SeenAt is set here.
+	// Presence is what the runner tells of itself. Capabilities are filtered here, and SeenAt and LeftAt are set here.
 	Presence hub.Presence
+	Leaving  bool // the runner ends now
 }
 
 // Directive is what a hub tells a runner besides a lease.

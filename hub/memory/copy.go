@@ -74,7 +74,7 @@ func copyRunner(r hub.Runner) hub.Runner {
 }
 
 func storedPresence(p hub.Presence) hub.Presence {
-	p.Capabilities, p.SeenAt = slices.Clone(p.Capabilities), stored(p.SeenAt)
+	p.Capabilities, p.SeenAt, p.LeftAt = slices.Clone(p.Capabilities), stored(p.SeenAt), stored(p.LeftAt)
 	return p
 }
 

@@ -72,7 +72,7 @@ func runnerArgs(r hub.Runner) []any {
 func presenceArgs(p hub.Presence) []any {
 	return []any{
 		text(p.OS), text(p.Arch), text(p.Version), p.Protocol, texts(p.Capabilities), p.Slots, p.FreeSlots, p.Draining,
-		text(p.StatusText), text(p.StatusLevel), stamp(p.SeenAt),
+		text(p.StatusText), text(p.StatusLevel), stamp(p.SeenAt), stamp(p.LeftAt),
 	}
 }
 
@@ -90,6 +90,7 @@ type presenceJSON struct {
 	StatusText   string     `json:"status_text"`
 	StatusLevel  string     `json:"status_level"`
 	SeenAt       *time.Time `json:"seen_at"`
+	LeftAt       *time.Time `json:"left_at"`
 }
 
 func presenceRow(id string, p hub.Presence) presenceJSON {
@@ -98,11 +99,17 @@ func presenceRow(id string, p hub.Presence) presenceJSON {
 		Capabilities: texts(p.Capabilities), Slots: p.Slots, FreeSlots: p.FreeSlots, Draining: p.Draining,
 		StatusText: text(p.StatusText), StatusLevel: text(p.StatusLevel),
 	}
-	if !p.SeenAt.IsZero() {
-		at := stored(p.SeenAt) // the server would round what this cuts off
-		row.SeenAt = &at
-	}
+	row.SeenAt, row.LeftAt = orNoTime(p.SeenAt), orNoTime(p.LeftAt)
 	return row
+}
+
+// orNoTime is a time as JSON has it, null for the zero one. The server would round what this cuts off.
+func orNoTime(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = stored(t)
+	return &t
 }
 
 func scanRunner(row pgx.CollectableRow) (hub.Runner, error) {
@@ -112,7 +119,7 @@ func scanRunner(row pgx.CollectableRow) (hub.Runner, error) {
 	err := row.Scan(&r.ID, (*string)(&r.Owner), &r.Label, &labels, &r.TokenDigest, &r.Hostname, &r.PairedBy,
 		(*stamp)(&r.PairedAt), (*stamp)(&r.RevokedAt),
 		&p.OS, &p.Arch, &p.Version, &p.Protocol, &capabilities, &p.Slots, &p.FreeSlots, &p.Draining,
-		&p.StatusText, &p.StatusLevel, (*stamp)(&p.SeenAt))
+		&p.StatusText, &p.StatusLevel, (*stamp)(&p.SeenAt), (*stamp)(&p.LeftAt))
 	r.Labels, p.Capabilities = orNil[string](labels), orNil[string](capabilities)
 	return r, err
 }

@@ -13,7 +13,7 @@ const (
 	selectRunner = `SELECT r.id, r.owner, r.label, r.labels, r.token_digest, r.hostname, r.paired_by, r.paired_at, r.revoked_at,
 			coalesce(p.os, ''), coalesce(p.arch, ''), coalesce(p.version, ''), coalesce(p.protocol, 0), p.capabilities,
 			coalesce(p.slots, 0), coalesce(p.free_slots, 0), coalesce(p.draining, 0),
-			coalesce(p.status_text, ''), coalesce(p.status_level, ''), p.seen_at
+			coalesce(p.status_text, ''), coalesce(p.status_level, ''), p.seen_at, p.left_at
 		FROM runners r LEFT JOIN runner_presence p ON p.runner_id = r.id `
 	runnerByID     = selectRunner + `WHERE r.id = ?`
 	runnerByToken  = selectRunner + `WHERE r.token_digest = ?`
@@ -24,13 +24,13 @@ const (
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	// Leaves what another hub has heard since, and makes no row for a runner that there is not.
 	upsertPresence = `INSERT INTO runner_presence
-			(runner_id, os, arch, version, protocol, capabilities, slots, free_slots, draining, status_text, status_level, seen_at)
-		SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM runners WHERE id = ?
+			(runner_id, os, arch, version, protocol, capabilities, slots, free_slots, draining, status_text, status_level, seen_at, left_at)
+		SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM runners WHERE id = ?
 		ON CONFLICT (runner_id) DO UPDATE SET
 			os = excluded.os, arch = excluded.arch, version = excluded.version, protocol = excluded.protocol,
 			capabilities = excluded.capabilities, slots = excluded.slots, free_slots = excluded.free_slots,
 			draining = excluded.draining, status_text = excluded.status_text, status_level = excluded.status_level,
-			seen_at = excluded.seen_at
+			seen_at = excluded.seen_at, left_at = excluded.left_at
 		WHERE runner_presence.seen_at IS NULL OR excluded.seen_at >= runner_presence.seen_at`
 )
 
@@ -95,7 +95,7 @@ func (s *Store) SavePresence(ctx context.Context, p map[string]hub.Presence) err
 
 func (t *tx) presence(id string, p hub.Presence) error {
 	_, err := t.exec(upsertPresence, p.OS, p.Arch, p.Version, p.Protocol, list(p.Capabilities), p.Slots, p.FreeSlots, p.Draining,
-		p.StatusText, p.StatusLevel, stamp(p.SeenAt), id)
+		p.StatusText, p.StatusLevel, stamp(p.SeenAt), stamp(p.LeftAt), id)
 	return err
 }
 
@@ -111,6 +111,6 @@ func scanRunner(row rowScanner) (r hub.Runner, err error) {
 	p := &r.Presence
 	err = row.Scan(&r.ID, &r.Owner, &r.Label, words(&r.Labels), &r.TokenDigest, &r.Hostname, &r.PairedBy, at(&r.PairedAt), at(&r.RevokedAt),
 		&p.OS, &p.Arch, &p.Version, &p.Protocol, words(&p.Capabilities),
-		&p.Slots, &p.FreeSlots, &p.Draining, &p.StatusText, &p.StatusLevel, at(&p.SeenAt))
+		&p.Slots, &p.FreeSlots, &p.Draining, &p.StatusText, &p.StatusLevel, at(&p.SeenAt), at(&p.LeftAt))
 	return r, err
 }

@@ -27,6 +27,7 @@ func presenceRoundTrip(w *world) {
 	full := hub.Presence{
 		OS: "linux", Arch: "amd64", Version: "1.2.3", Protocol: 1, Capabilities: []string{"docker", "gpu"},
 		Slots: 4, FreeSlots: 3, Draining: true, StatusText: "größe: 漢字", StatusLevel: "warning", SeenAt: at(time.Second),
+		LeftAt: at(time.Second),
 	}
 	w.present(map[string]hub.Presence{a.ID: full, b.ID: {SeenAt: at(time.Second)}})
 	a.Presence, b.Presence = full, hub.Presence{SeenAt: at(time.Second)}

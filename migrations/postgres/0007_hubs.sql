@@ -7,6 +7,10 @@ CREATE TABLE leaders (
     expires_at timestamptz NOT NULL
 ) WITH (fillfactor = 50);
 
+-- When a runner said that it ends. A hub of the version before does not know the column; what it hears later is
+-- told by seen_at, which makes this word an old one.
+ALTER TABLE runner_presence ADD COLUMN left_at timestamptz;
+
 -- The oldest schema that a program must know to work on this one. Migrations that only add leave it alone, so
 -- that the hubs of the version before go on; one that takes away raises it, as CONTRIBUTING.md says.
 INSERT INTO meta (key, value) VALUES ('needs_version', '5');
@@ -31,4 +35,5 @@ ALTER TABLE jobs
     ALTER COLUMN lease_runner_id SET STATISTICS -1,
     ALTER COLUMN concurrency_group SET STATISTICS -1;
 DELETE FROM meta WHERE key = 'needs_version';
+ALTER TABLE runner_presence DROP COLUMN left_at;
 DROP TABLE leaders;

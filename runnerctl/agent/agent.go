@@ -106,7 +106,7 @@ func (a *Agent) run(ctx context.Context) error {
 
 	a.leaseLoop(a.leasing)
 	a.board.change(func(b *board) { b.draining = true })
-	a.farewell(ctx)
+	a.farewell(ctx, false)
 	a.attempts.Wait()
 	// What an earlier process left gets a last chance; it stays in the spool otherwise.
 	select {
@@ -117,6 +117,7 @@ func (a *Agent) run(ctx context.Context) error {
 	stop()
 	<-recovered
 	loops.Wait()
+	a.farewell(ctx, true)
 
 	closing, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()

@@ -29,12 +29,15 @@ func TestDrainFinishesWhatRuns(t *testing.T) {
 		if h.Job("job_2").Attempt != 0 {
 			t.Error("a draining runner took a job")
 		}
-		if last := lastPoll(h); !last.Draining {
-			t.Error("the hub was not told")
+		if last := lastPoll(h); !last.Draining || last.Leaving {
+			t.Errorf("the hub was told %+v", last)
 		}
 		finish <- 0
 		if err := r.end(); err != nil {
 			t.Error(err)
+		}
+		if last := lastPoll(h); !last.Leaving {
+			t.Errorf("the runner's last word was %+v", last)
 		}
 		if len(h.Job("job_1").Results) != 1 || !exec.Closed() {
 			t.Error("the job was not reported, or the executor not closed")

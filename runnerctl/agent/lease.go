@@ -149,8 +149,10 @@ func (a *Agent) awaitEngine(ctx context.Context) bool {
 }
 
 // presence tells the hub that the runner is there and takes no work.
-func (a *Agent) presence(ctx context.Context) error {
-	args := a.leaseArgs()
+func (a *Agent) presence(ctx context.Context) error { return a.tell(ctx, a.leaseArgs()) }
+
+// tell tells the hub how the runner is, and asks for nothing.
+func (a *Agent) tell(ctx context.Context, args mcp.LeaseJobArgs) error {
 	args.RequestID, args.Draining = uuid.NewString(), true
 	res, err := a.client.LeaseJob(ctx, args)
 	if err == nil {
@@ -159,8 +161,9 @@ func (a *Agent) presence(ctx context.Context) error {
 	return err
 }
 
-// farewell tells the hub that the runner takes no more work, once, unless the hub does not want to hear it.
-func (a *Agent) farewell(ctx context.Context) {
+// farewell tells the hub once that the runner takes no more work, or is leaving, unless the hub does not want to hear
+// it. An older hub refuses the second word and counts the runner as draining until it is stale.
+func (a *Agent) farewell(ctx context.Context, leaving bool) {
 	a.mu.Lock()
 	mute := a.fatal != nil
 	a.mu.Unlock()
@@ -169,7 +172,9 @@ func (a *Agent) farewell(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lastWords/2)
 	defer cancel()
-	_ = a.presence(ctx)
+	args := a.leaseArgs()
+	args.Leaving = leaving
+	_ = a.tell(ctx, args)
 }
 
 // heard carries out what comes with every answer.
