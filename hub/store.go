@@ -54,6 +54,9 @@ type EnqueueParams struct {
 	Fingerprint    []byte
 	MaxQueued      int // above zero: QueueFull when the queue has as many; exact also under concurrency
 	Event          Event
+	// Handoff, when not nil, is the job's lease to a runner that waits for it, decided on Job. Where it is refused as Apply
+	// would refuse it, the job is queued nonetheless; the job that is returned tells by its state. Job must be in no group.
+	Handoff *Change
 }
 
 // Change is a decision and the event that tells of it.

@@ -76,6 +76,9 @@ func (s *Store) Enqueue(ctx context.Context, p hub.EnqueueParams) (job hub.Job, 
 			s.keys[idempotencyKey{p.Payload.SubmittedBy, p.IdempotencyKey}] = keyed{bytes.Clone(p.Fingerprint), p.Job.ID}
 		}
 		s.record(p.Event)
+		if p.Handoff != nil {
+			_ = s.apply(*p.Handoff) // refused, it has changed nothing and the job stays queued
+		}
 		job = copyJob(r.job)
 		return nil
 	})

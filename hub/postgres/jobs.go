@@ -61,6 +61,8 @@ func (s *Store) Enqueue(ctx context.Context, p hub.EnqueueParams) (job hub.Job, 
 		return job, false, unavailable("enqueue", err).WithHint("the same idempotency key is in use by another request; try again")
 	case err != nil:
 		return job, false, err
+	case op.earlier == "" && op.leased:
+		return storedJob(p.Handoff.Job), false, nil
 	case op.earlier == "":
 		return storedJob(p.Job), false, nil
 	}
@@ -72,20 +74,33 @@ func (s *Store) Enqueue(ctx context.Context, p hub.EnqueueParams) (job hub.Job, 
 type enqueueing struct {
 	*hub.EnqueueParams
 	earlier string // the job that the key had stored before
+	leased  bool   // its lease was written with it
 }
 
 // enqueueAll stores jobs in one transaction, and says what became of each.
 func (s *Store) enqueueAll(ctx context.Context, ops []*enqueueing) ([]error, error) {
 	params := make([]*hub.EnqueueParams, len(ops))
-	var queues []string
+	var queues, owners []string
+	var handed []*enqueueing
+	var leases []*hub.Change
 	for i, op := range ops {
-		params[i] = op.EnqueueParams
+		params[i], op.leased = op.EnqueueParams, false
 		if op.MaxQueued > 0 {
 			queues = append(queues, string(op.Job.QueueKey()))
 		}
+		if op.Handoff == nil {
+			continue
+		}
+		handed, leases = append(handed, op), append(leases, op.Handoff)
+		if caps(op.Handoff) != (capsOf{}) {
+			owners = append(owners, string(op.Job.Owner))
+		}
 	}
 	outcome := make([]error, len(ops))
-	err := s.locked(ctx, lockQueue, queues, enqueueJobs, argsOf(enqueueFields, params), func(rows pgx.Rows) error {
+	var b pgx.Batch
+	lock(&b, lockQueue, queues)
+	lock(&b, lockOwner, owners)
+	b.Queue(enqueueJobs, argsOf(enqueueFields, params)...).Query(func(rows pgx.Rows) error {
 		var n int
 		var done, room bool
 		var earlier *string
@@ -98,7 +113,17 @@ func (s *Store) enqueueAll(ctx context.Context, ops []*enqueueing) ([]error, err
 		})
 		return err
 	})
-	return outcome, err
+	if len(leases) > 0 { // sees the rows of the statement before
+		b.Queue(applyChanges, argsOf(changeFields, leases)...).Query(func(rows pgx.Rows) error {
+			var n, reason int
+			_, err := pgx.ForEachRow(rows, []any{&n, &reason}, func() error {
+				handed[n-1].leased = refusal(leases[n-1], reason) == nil
+				return nil
+			})
+			return err
+		})
+	}
+	return outcome, s.pool.SendBatch(ctx, &b).Close() // only Close tells that the transaction was committed
 }
 
 // refused says why a job was not stored.
@@ -127,19 +152,25 @@ func nonNil(b []byte) []byte {
 	return b
 }
 
-// storedJob is a new job as it would be read back.
+// storedJob is a job as it would be read back.
 func storedJob(j hub.Job) hub.Job {
 	j.CreatedAt, j.QueuedAt = stored(j.CreatedAt), stored(j.QueuedAt)
+	j.LeaseExpiresAt, j.DeadlineAt = stored(j.LeaseExpiresAt), stored(j.DeadlineAt)
 	return j
+}
+
+// lock takes locks that last until the batch is committed.
+func lock(b *pgx.Batch, class int, keys []string) {
+	if len(keys) > 0 {
+		b.Queue(lockKeys, class, keys)
+	}
 }
 
 // locked runs one statement behind locks that last until it is committed. Both travel together. The
 // statement looks at what was committed before the locks were had, since each has a snapshot of its own.
 func (s *Store) locked(ctx context.Context, class int, keys []string, sql string, args []any, scan func(pgx.Rows) error) error {
 	var b pgx.Batch
-	if len(keys) > 0 {
-		b.Queue(lockKeys, class, keys)
-	}
+	lock(&b, class, keys)
 	b.Queue(sql, args...).Query(scan)
 	// Only Close tells that the transaction was committed.
 	return s.pool.SendBatch(ctx, &b).Close()

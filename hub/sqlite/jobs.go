@@ -19,12 +19,39 @@ func (s *Store) Enqueue(ctx context.Context, p hub.EnqueueParams) (job hub.Job, 
 			}
 		}
 		job = storedJob(p.Job)
-		return t.enqueue(p)
+		if err := t.enqueue(p); err != nil || p.Handoff == nil {
+			return err
+		}
+		leased, err := t.handOff(*p.Handoff)
+		if leased {
+			job = storedJob(p.Handoff.Job)
+		}
+		return err
 	})
 	if err != nil {
 		return hub.Job{}, false, err
 	}
 	return job, existing, nil
+}
+
+// handOff leases a job that was just stored; false when the lease was refused, which leaves it queued.
+func (t *tx) handOff(c hub.Change) (bool, error) {
+	if _, err := t.exec(`SAVEPOINT handoff`); err != nil {
+		return false, err
+	}
+	refused := t.apply(c)
+	_, domain := errors.AsType[*hub.Error](refused)
+	switch {
+	case refused == nil:
+	case domain || errors.Is(refused, hub.ErrConflict):
+		if _, err := t.exec(`ROLLBACK TO handoff`); err != nil {
+			return false, err
+		}
+	default:
+		return false, refused
+	}
+	_, err := t.exec(`RELEASE handoff`)
+	return refused == nil, err
 }
 
 // earlier finds the job that the idempotency key had stored before.

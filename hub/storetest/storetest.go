@@ -21,6 +21,7 @@ func Run(t *testing.T, open func(t *testing.T) hub.Store) {
 		"Walk":     walkTests(),
 		"Queue":    queueTests(),
 		"Groups":   groupTests(),
+		"Handoff":  handoffTests(),
 		"Shares":   shareTests(),
 		"Live":     liveTests(),
 		"List":     listTests(),
