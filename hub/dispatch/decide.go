@@ -63,6 +63,15 @@ type caps struct{ running, perWorkspace int }
 
 // apply writes a decision and wakes whoever it concerns.
 func (s *Service) apply(ctx context.Context, p hub.Principal, d hub.Decision, payload hub.JobPayload, c caps) error {
+	if err := s.store.Apply(ctx, s.change(p, d, payload, c)); err != nil {
+		return err
+	}
+	s.applied(d, payload)
+	return nil
+}
+
+// change is a decision with the event that tells of it.
+func (s *Service) change(p hub.Principal, d hub.Decision, payload hub.JobPayload, c caps) hub.Change {
 	now := s.clock.now()
 	runner := d.Job.LeaseRunnerID
 	if runner == "" {
@@ -78,12 +87,7 @@ func (s *Service) apply(ctx context.Context, p hub.Principal, d hub.Decision, pa
 	if by := "user:" + payload.SubmittedBy; payload.SubmittedBy != "" && by != e.Actor {
 		e.OnBehalfOf = by
 	}
-	change := hub.Change{Decision: d, Event: e, MaxRunning: c.running, MaxRunningPerWorkspace: c.perWorkspace}
-	if err := s.store.Apply(ctx, change); err != nil {
-		return err
-	}
-	s.applied(d, payload)
-	return nil
+	return hub.Change{Decision: d, Event: e, MaxRunning: c.running, MaxRunningPerWorkspace: c.perWorkspace}
 }
 
 func (s *Service) applied(d hub.Decision, payload hub.JobPayload) {

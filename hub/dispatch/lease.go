@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -145,6 +146,7 @@ func (s *Service) lease(p hub.Principal, j hub.Job, payload hub.JobPayload, proo
 // leaseOrWait takes a job of the runner's queues, or waits for one.
 func (s *Service) leaseOrWait(ctx context.Context, p hub.Principal, r LeaseRequest) (_ *Lease, err error) {
 	w := s.waiters.add(p.Runner)
+	w.caller, w.requestID = p, r.RequestID
 	var took string
 	defer func() {
 		for _, a := range s.waiters.leave(w, took) {
@@ -167,7 +169,13 @@ func (s *Service) leaseOrWait(ctx context.Context, p hub.Principal, r LeaseReque
 			return lease, nil
 		}
 		s.waiters.looked(w)
-		if err := s.sleep(ctx, w, end); err != nil {
+		slept := s.sleep(ctx, w, end)
+		lease, err = s.collect(ctx, p, w, r.RequestID)
+		if lease != nil && err == nil {
+			took = lease.JobID
+			return lease, nil
+		}
+		if err := cmp.Or(err, slept); err != nil {
 			return nil, err
 		}
 	}

@@ -100,7 +100,7 @@ func TestAnUndeliveredJobWakesTheNext(t *testing.T) {
 		h.hook(func() {
 			h.stored = func() { w.clock.once(cancel) } // woken, and about to decide on the lease
 		})
-		job := w.submit()
+		job := w.submit(inGroup("one")) // which is not handed over as it is stored
 		if _, err := get(w, first.ch); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
@@ -125,7 +125,7 @@ func TestAStoreThatFailsOneCallerLeavesTheJobToTheNext(t *testing.T) {
 				return nil
 			}
 		})
-		job := w.submit()
+		job := w.submit(inGroup("one"))
 		_, err := get(w, first.ch)
 		w.wantCode(err, hub.Unavailable)
 		got, err := get(w, second.ch)

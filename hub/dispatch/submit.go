@@ -84,14 +84,19 @@ func (s *Service) enqueue(ctx context.Context, c caller, to place, pl plan, prio
 	}
 	payload := pl.payload
 	payload.JobID, payload.SubmittedBy = job.ID, c.User.ID
+	h := s.claim(hub.QueuedJob{Job: job, Payload: payload})
 	got, existing, err := s.store.Enqueue(ctx, hub.EnqueueParams{
-		Job: job, Payload: payload, IdempotencyKey: key, Fingerprint: fingerprint(job, payload),
+		Handoff: s.handoffChange(h, payload),
+		Job:     job, Payload: payload, IdempotencyKey: key, Fingerprint: fingerprint(job, payload),
 		MaxQueued: s.policy.MaxQueued,
 		Event: hub.Event{
 			Time: now, Actor: c.Actor(), Action: hub.ActJobSubmitted, Address: c.Address, Owner: job.Owner,
 			WorkspaceID: job.WorkspaceID, JobID: job.ID, RunnerID: job.RunnerID,
 		},
 	})
+	if s.handed(h, got, payload, err) {
+		return stored{QueuedJob: hub.QueuedJob{Job: got, Payload: payload}}, nil
+	}
 	if hub.CodeOf(err) == hub.QueueFull {
 		return stored{}, s.queueFull(job)
 	}

@@ -156,11 +156,8 @@ func (s *Service) leaseNow(ctx context.Context, p hub.Principal, q hub.QueuedJob
 			return nil, err
 		}
 	}
-	proof := proofOf(p.Secret, requestID, q.Job.ID, q.Job.Attempt+1, q.Job.Epoch+1)
-	d, err := hub.Lease(q.Job, payload, hub.LeaseGrant{
-		Runner: p.Runner, RequestID: requestID, Digest: hub.Digest(proof.Nonce),
-		LogDigest: hub.Digest(logToken(p.Secret, q.Job.ID, proof)),
-	}, s.clock.now(), s.policy)
+	q.Payload = payload
+	d, proof, err := s.decideLease(p, q, requestID)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +166,7 @@ func (s *Service) leaseNow(ctx context.Context, p hub.Principal, q hub.QueuedJob
 		return nil, err
 	}
 	rejected := d.Job.State.Ended()
-	limit := caps{s.policy.MaxRunning, s.policy.MaxRunningPerWorkspace}
+	limit := s.leaseCaps()
 	if rejected {
 		limit = caps{}
 	}
@@ -188,12 +185,35 @@ func (s *Service) leaseNow(ctx context.Context, p hub.Principal, q hub.QueuedJob
 		return nil, nil
 	}
 	s.looks.add(s.waiters.freed(q.Job)...)
-	// Nobody is there to get it: give it back at once. A repeat of the call, though, finds it.
-	if err := ended(ctx); err != nil && !errors.Is(context.Cause(ctx), errSuperseded) {
-		s.giveBack(commit, p, q.Job.ID, proof)
+	if err := s.undelivered(ctx, p, q.Job.ID, proof); err != nil {
 		return nil, err
 	}
 	return s.lease(p, d.Job, payload, proof), nil
+}
+
+// leaseCaps are the bounds that a lease is written under.
+func (s *Service) leaseCaps() caps { return caps{s.policy.MaxRunning, s.policy.MaxRunningPerWorkspace} }
+
+// decideLease decides on a job's lease to the runner p.
+func (s *Service) decideLease(p hub.Principal, q hub.QueuedJob, requestID string) (hub.Decision, hub.Proof, error) {
+	proof := proofOf(p.Secret, requestID, q.Job.ID, q.Job.Attempt+1, q.Job.Epoch+1)
+	d, err := hub.Lease(q.Job, q.Payload, hub.LeaseGrant{
+		Runner: p.Runner, RequestID: requestID, Digest: hub.Digest(proof.Nonce),
+		LogDigest: hub.Digest(logToken(p.Secret, q.Job.ID, proof)),
+	}, s.clock.now(), s.policy)
+	return d, proof, err
+}
+
+// undelivered gives a lease back when nobody is there any more to get it. A repeat of the call, though, finds it.
+func (s *Service) undelivered(ctx context.Context, p hub.Principal, jobID string, proof hub.Proof) error {
+	err := ended(ctx)
+	if err == nil || errors.Is(context.Cause(ctx), errSuperseded) {
+		return nil
+	}
+	commit, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
+	defer cancel()
+	s.giveBack(commit, p, jobID, proof)
+	return err
 }
 
 // giveBack undoes a lease that was never delivered. Where that fails, the missing first heartbeat does it.

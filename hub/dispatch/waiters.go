@@ -35,6 +35,21 @@ type waiter struct {
 	looking []arrival // being looked at
 	idle    bool      // it has looked and found nothing
 	ch      chan struct{}
+
+	// For a job that is handed to it as it is stored. The first two are set before it looks.
+	caller    hub.Principal
+	requestID string
+	claimed   bool   // somebody is about to say whether it has the job
+	lease     *Lease // it has
+	unsure    bool   // it may have: the write's outcome is not known
+}
+
+// wake lets the call look; one that is awake already stays so.
+func (w *waiter) wake() {
+	select {
+	case w.ch <- struct{}{}:
+	default:
+	}
 }
 
 // arrival is a job that somebody should take, with what placement needs.
@@ -130,26 +145,29 @@ func (ws *waiters) leave(w *waiter, took string) []arrival {
 func (ws *waiters) offer(a arrival) bool {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	var best *waiter
-	for _, w := range ws.byKey[a.key] {
-		if len(w.woken) > 0 || !a.suits(w.runner) {
-			continue
-		}
-		if best == nil || ws.before(w, best) {
-			best = w
-		}
-	}
-	if best == nil {
+	w := ws.best(a, func(*waiter) bool { return true })
+	if w == nil {
 		ws.empty.stir(a.key)
 		return false
 	}
-	best.woken = append(best.woken, a)
-	select {
-	case best.ch <- struct{}{}:
-	default:
-	}
+	w.woken = append(w.woken, a)
+	w.wake()
 	return true
 }
+
+// best is whose turn a job is, of the calls that are free for it and of which ok holds; nil for none.
+func (ws *waiters) best(a arrival, ok func(*waiter) bool) *waiter {
+	var best *waiter
+	for _, w := range ws.byKey[a.key] {
+		if w.free() && ok(w) && a.suits(w.runner) && (best == nil || ws.before(w, best)) {
+			best = w
+		}
+	}
+	return best
+}
+
+// free says whether the call has nothing to look at yet.
+func (w *waiter) free() bool { return len(w.woken) == 0 && !w.claimed && w.lease == nil }
 
 // before says whose turn it is: the runner whose last lease is the longest ago,
 // and of one runner's calls the oldest.
@@ -164,7 +182,7 @@ func (ws *waiters) before(a, b *waiter) bool {
 func (ws *waiters) asleep(k hub.QueueKey) bool {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	return slices.ContainsFunc(ws.byKey[k], func(w *waiter) bool { return len(w.woken) == 0 })
+	return slices.ContainsFunc(ws.byKey[k], (*waiter).free)
 }
 
 // keys lists the queues that somebody waits at.
