@@ -85,10 +85,16 @@ func (w *world) carryOut(ctx context.Context, f fault) {
 	}
 }
 
+// killed is over when the process is up again; a hub may have to wait for its store.
 func killed(ctx context.Context, p *process, d time.Duration) {
 	p.kill()
 	wait(ctx, d)
 	p.start()
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for !p.said(p.up) && wait(ctx, 50*time.Millisecond) {
+		continue
+	}
 }
 
 func frozen(ctx context.Context, p *process, d time.Duration) {

@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -59,6 +60,9 @@ func (v *verdict) print() {
 		v.Error(err)
 	}
 	v.Logf("seed %d\n%s", v.o.seed, b.String())
+	if os.Getenv("CHAOS_KEEP") != "" {
+		v.Logf("the longest job:\n%s", v.timeline(v.tally.oldestJob))
+	}
 	for i, x := range v.breaches {
 		switch {
 		case i < maxTold:
