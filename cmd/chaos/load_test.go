@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/runnerhub/runnerhub/hub"
 	"github.com/runnerhub/runnerhub/mcp"
 )
 
@@ -63,18 +64,18 @@ func (l *load) one(ctx, looping context.Context) {
 	if p.Kind == canceled {
 		l.wg.Go(func() { l.cancelLater(ctx, id, p) })
 	}
-	l.awaitEnd(looping, id, p)
+	l.awaitEnd(looping, id)
 }
 
 // awaitEnd waits as a person does who follows the job.
-func (l *load) awaitEnd(ctx context.Context, id string, p plan) {
+func (l *load) awaitEnd(ctx context.Context, id string) {
 	args := mcp.WaitJobArgs{JobID: id, WaitMS: 10_000, Follow: "end"}
 	for {
 		got, err := l.w.people.WaitJob(ctx, args)
 		switch {
 		case ctx.Err() != nil:
 			return
-		case err == nil && got.State == p.outcome():
+		case err == nil && hub.JobState(got.State).Ended():
 			return
 		case err == nil:
 			args.Cursor = got.NextCursor

@@ -23,7 +23,7 @@ func (v *verdict) logBytes(ctx context.Context, accepted map[string]plan) {
 	for id, p := range accepted {
 		r := v.records[id]
 		if r == nil || len(r.Attempts) == 0 || r.State != p.outcome() {
-			continue // told of already
+			continue // told of already, or failed by its machine, which adds a line of its own
 		}
 		wrong := func(format string, args ...any) { v.breach(promiseLog, id, fmt.Sprintf(format, args...)) }
 		a := r.Attempts[len(r.Attempts)-1]

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runnerhub/runnerhub/hub"
 	"github.com/runnerhub/runnerhub/mcp"
 	"github.com/runnerhub/runnerhub/topology"
 )
@@ -90,7 +91,7 @@ func (v *verdict) reach(ctx context.Context) {
 func (v *verdict) settledOnce(r *record, p plan) {
 	wrong := func(format string, args ...any) { v.breach(promiseOnce, r.ID, fmt.Sprintf(format, args...)) }
 	view := v.views[r.ID]
-	if r.State != p.outcome() || view.State != r.State {
+	if !r.endedAs(p) || view.State != r.State {
 		wrong("it must have ended as %s; the store says %s, get_job says %s", p.outcome(), r.State, view.State)
 		return
 	}
@@ -131,6 +132,16 @@ func (v *verdict) settledOnce(r *record, p plan) {
 	if last.Reported && last.State != "failed" || p.Kind == fails {
 		v.answer(r, p, last.Number, wrong)
 	}
+}
+
+// endedAs says whether the job's end is its plan's. A job that is to be canceled may be failed by its machine instead: a
+// runner that was killed reports so when it is back, and the cancel only sees to it that the job is not run again.
+func (r *record) endedAs(p plan) bool {
+	if r.State == p.outcome() {
+		return true
+	}
+	asked := slices.ContainsFunc(r.Events, func(e eventRow) bool { return e.Action == "job.cancel_requested" })
+	return p.Kind == canceled && asked && r.State == "failed" && hub.Class(r.Class).Infrastructure()
 }
 
 // answer compares the result that settled the job.
