@@ -52,15 +52,15 @@ func (w *world) pairRunners(ctx context.Context) {
 		}))
 	}
 	own := w.pair(ctx, "saboteur")
-	tokens := map[string]string{}
+	tokens, names := map[string]string{}, map[string]string{}
 	for name, token := range w.tokens {
 		if name != "saboteur" {
-			tokens[name] = token
+			tokens[name], names[w.ids[name]] = token, name
 		}
 	}
 	cfg := w.path("saboteur.json")
 	w.writeJSON(cfg, saboteurConfig{
-		Hub: w.url(), Seed: w.o.seed, Key: w.key, Token: own, Ledgers: w.path("ledgers"), Tokens: tokens,
+		Hub: w.url(), Seed: w.o.seed, Key: w.key, Token: own, Ledgers: w.path("ledgers"), Tokens: tokens, Names: names,
 		Ledger: w.ledgerOf("saboteur"), Every: 200 * time.Millisecond,
 	})
 	w.saboteur = newProcess(w, "saboteur", upSaboteur, func() *exec.Cmd { return w.program("saboteur", w.o.runnerProgram, cfg) })

@@ -23,6 +23,7 @@ type saboteurConfig struct {
 	Token   string            `json:"token"`   // of a runner of its own
 	Ledgers string            `json:"ledgers"` // folder of the runners' ledgers, NAME.jsonl
 	Tokens  map[string]string `json:"tokens"`  // runner's name → token
+	Names   map[string]string `json:"names"`   // runner's id → name
 	Ledger  string            `json:"ledger"`
 	Every   time.Duration     `json:"every"`
 }
@@ -92,30 +93,36 @@ func (s *saboteur) steal() error {
 	return nil
 }
 
-// strike writes once by a lease of its loot. One whose attempt lives is used with another runner's token, one whose
-// attempt has ended with the right one.
+// strike writes once by a lease of its loot: with the right token if the attempt has ended, or with that of the runner
+// that holds the job now; while the attempt lives with another runner's token, or with a nonce of another lease.
 func (s *saboteur) strike(ctx context.Context) error {
 	if len(s.loot) == 0 {
 		return nil
 	}
-	// Mostly of the last ones: their jobs are still about.
-	back := int(s.rand.ExpFloat64() * 20)
-	l := s.loot[max(0, len(s.loot)-1-back)]
+	l := s.pick()
 	got, err := s.people.GetJob(ctx, mcp.JobRef{JobID: l.lease.JobID})
 	if err != nil {
 		return err
 	}
-	state := ""
+	state, holder := "", ""
 	for _, a := range got.Job.Attempts {
 		if a.Number == l.lease.Attempt {
 			state = a.State
 		}
+		if a.State == "leased" || a.State == "running" {
+			holder = s.cfg.Names[a.RunnerID]
+		}
 	}
 	token := s.cfg.Tokens[l.owner]
-	switch state {
-	case "":
+	switch other := s.loot[s.rand.IntN(len(s.loot))].lease.LeaseToken; {
+	case state == "":
 		return nil
-	case "leased", "running":
+	case holder == "":
+	case holder != l.owner || state == "lost" || state == "released" || state == "failed":
+		token = s.cfg.Tokens[holder]
+	case s.rand.IntN(2) == 0 && other != l.lease.LeaseToken:
+		l.lease.LeaseToken = other
+	default:
 		token = s.cfg.Token
 	}
 	c, err := s.client(token)
@@ -124,6 +131,33 @@ func (s *saboteur) strike(ctx context.Context) error {
 	}
 	s.replay(ctx, c, l, state)
 	return nil
+}
+
+// pick draws mostly from the last leases, whose jobs are still about; every other time one that another has followed.
+func (s *saboteur) pick() loot {
+	from := s.loot
+	if s.rand.IntN(2) == 0 {
+		if over := s.followed(); len(over) > 0 {
+			from = over
+		}
+	}
+	back := int(s.rand.ExpFloat64() * 10)
+	return from[max(0, len(from)-1-back)]
+}
+
+// followed lists the leases whose job was leased again since.
+func (s *saboteur) followed() []loot {
+	latest := map[string]int{}
+	for _, l := range s.loot {
+		latest[l.lease.JobID] = max(latest[l.lease.JobID], l.lease.Attempt)
+	}
+	var out []loot
+	for _, l := range s.loot {
+		if l.lease.Attempt < latest[l.lease.JobID] {
+			out = append(out, l)
+		}
+	}
+	return out
 }
 
 func (s *saboteur) client(token string) (*mcpclient.Client, error) {
