@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"testing"
 
@@ -30,4 +31,18 @@ func durable(b *testing.B) {
 			b.Fatalf("the server has %s %s; the benchmarks need PostgreSQL's default durability", name, value)
 		}
 	}
+}
+
+// describeServer names the server's version and what its durability and speed hang on.
+func describeServer(ctx context.Context) (string, error) {
+	conn, err := pgx.Connect(ctx, os.Getenv("RUNNERHUB_TEST_POSTGRES_URL"))
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	var version, settings string
+	err = conn.QueryRow(ctx, `SELECT current_setting('server_version'), string_agg(name || ' ' || current_setting(name), ', ' ORDER BY name)
+		FROM pg_settings WHERE name IN ('fsync', 'synchronous_commit', 'full_page_writes', 'wal_sync_method', 'shared_buffers', 'max_wal_size', 'max_connections')`,
+	).Scan(&version, &settings)
+	return fmt.Sprintf("PostgreSQL %s (%s)", version, settings), err
 }

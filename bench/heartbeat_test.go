@@ -48,7 +48,7 @@ func BenchmarkHeartbeats(b *testing.B) {
 	go func() {
 		defer close(due)
 		for i := range leases {
-			time.Sleep(time.Until(begun.Add(every * time.Duration(i) / leases)))
+			pause(b.Context(), time.Until(begun.Add(every*time.Duration(i)/leases)))
 			due <- i
 		}
 	}()

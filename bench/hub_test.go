@@ -23,10 +23,9 @@ func hubSide(b *testing.B, k hubproc.Kind) side {
 		database = newDatabase(b)
 	}
 	h := hubproc.Start(b, k, database, nil)
-	l, err := load.Start(load.Config{
+	l := load.Start(load.Config{
 		Addr: h.Addr, Key: h.Key, Spec: spec(), Producers: producers, Runners: h.Pair(runners), InFlight: inFlight, Chained: true,
 	})
-	must(b, err)
 	b.Cleanup(func() {
 		if err := l.Close(); err != nil {
 			b.Error(err)

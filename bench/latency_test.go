@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -13,7 +14,7 @@ import (
 )
 
 // idle is the pause before each sample. It varies, so that no timer of anybody's falls into step with it.
-func idle(i int) { time.Sleep(time.Duration(5+i*7%11) * time.Millisecond) }
+func idle(i int) { pause(context.Background(), time.Duration(5+i*7%11)*time.Millisecond) }
 
 func BenchmarkIdleHandOff(b *testing.B) {
 	h := hubproc.Start(b, hubproc.Postgres, newDatabase(b), nil)
@@ -63,8 +64,7 @@ func newWaiting(b *testing.B, h *hubproc.Hub, tokens []string) *waiting {
 	b.Helper()
 	w := &waiting{hub: h, leased: make(chan time.Time, 1), failed: make(chan error, len(tokens))}
 	for i, token := range tokens {
-		r, err := load.NewRunner(h.Addr, token, fmt.Sprintf("w%d", i))
-		must(b, err)
+		r := load.NewRunner(h.Addr, token, fmt.Sprintf("w%d", i))
 		b.Cleanup(func() { _ = r.Close() })
 		go func() { w.failed <- w.wait(r) }()
 	}
@@ -90,10 +90,7 @@ func (w *waiting) wait(r *load.Runner) error {
 
 // samples submits jobs one after another and returns how many milliseconds each took to reach a runner.
 func (w *waiting) samples(n int) ([]float64, error) {
-	producer, err := load.NewProducer(w.hub.Addr, w.hub.Key, spec())
-	if err != nil {
-		return nil, err
-	}
+	producer := load.NewProducer(w.hub.Addr, w.hub.Key, spec())
 	defer producer.Close()
 	out := make([]float64, 0, n)
 	for i := range n {

@@ -20,7 +20,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	if code, isHub := hubproc.Main(); isHub {
+	if code, isHub := hubproc.Main(os.Stdin, os.Stdout, os.Stderr); isHub {
 		os.Exit(code)
 	}
 	code := m.Run()
@@ -39,11 +39,12 @@ func writeTable() error {
 	if n := measured.Len(); n != rows {
 		return fmt.Errorf("%d of %d rows were measured: the table stays as it is", n, rows)
 	}
-	machine, err := report.Machine(context.Background(), os.Getenv("RUNNERHUB_TEST_POSTGRES_URL"))
+	ctx := context.Background()
+	server, err := describeServer(ctx)
 	if err != nil {
 		return err
 	}
-	return measured.Write(*write, machine)
+	return measured.Write(*write, report.Machine(ctx, server))
 }
 
 // atLeast records a row that is one ratio, of which more is better.

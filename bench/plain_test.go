@@ -90,15 +90,9 @@ func perSecond(ctx context.Context, callers int, d time.Duration, f func(ctx con
 			}
 		})
 	}
-	pause := func(d time.Duration) {
-		select {
-		case <-time.After(d):
-		case <-ctx.Done():
-		}
-	}
-	pause(d / 10)
+	pause(ctx, d/10)
 	before, began := n.Load(), time.Now()
-	pause(d)
+	pause(ctx, d)
 	rate := float64(n.Load()-before) / time.Since(began).Seconds()
 	ending.Store(true)
 	wg.Wait()

@@ -32,6 +32,7 @@ func BenchmarkHeldPolls(b *testing.B) {
 	wake, err := waits.samples(200)
 	must(b, err)
 	each := float64(after.Heap+after.Stack-before.Heap-before.Stack) / polls / 1024
+	b.Logf("heap %d KiB and stack %d KiB in all", (after.Heap-before.Heap)>>10, (after.Stack-before.Stack)>>10)
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(each, "KiB-each")
 	b.ReportMetric(median(wake), "ms-median")

@@ -125,7 +125,7 @@ func riverSide(b *testing.B, cfg *river.Config, batch int, payload []byte) side 
 			wg.Go(func() {
 				for !ending.Load() && errs[i] == nil {
 					if inserted.Load()-completed.Load() >= backlog {
-						time.Sleep(time.Millisecond)
+						pause(b.Context(), time.Millisecond)
 						continue
 					}
 					if errs[i] = insert(b.Context()); errs[i] == nil {
@@ -134,13 +134,13 @@ func riverSide(b *testing.B, cfg *river.Config, batch int, payload []byte) side 
 				}
 			})
 		}
-		time.Sleep(window / 10)
+		pause(b.Context(), window/10)
 		before, start := completed.Load(), time.Now()
-		time.Sleep(window)
+		pause(b.Context(), window)
 		rate := float64(completed.Load()-before) / time.Since(start).Seconds()
 		ending.Store(true)
 		wg.Wait()
-		for limit := time.Now().Add(time.Minute); completed.Load() < inserted.Load(); time.Sleep(time.Millisecond) {
+		for limit := time.Now().Add(time.Minute); completed.Load() < inserted.Load(); pause(b.Context(), time.Millisecond) {
 			if time.Now().After(limit) {
 				return 0, errors.New("River did not complete what was inserted")
 			}

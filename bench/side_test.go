@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -64,4 +65,12 @@ func spec() []byte {
 		note[i] = "0123456789abcdef"[i*7%16]
 	}
 	return fmt.Appendf(nil, `{"image":"busybox","command":["true"],"env":{"NOTE":"%s"}}`, note)
+}
+
+// pause lets time pass: the length of a measurement is what it is about.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
 }

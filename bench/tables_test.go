@@ -61,7 +61,7 @@ func BenchmarkLeaseUnderAnOldSnapshot(b *testing.B) {
 	conn := connect(b, held)
 	tx, err := conn.BeginTx(b.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
 	must(b, err)
-	defer tx.Rollback(context.Background()) //nolint:errcheck // it has written nothing
+	defer tx.Rollback(context.Background())
 	_, err = tx.Exec(b.Context(), `SELECT count(*) FROM jobs`)
 	must(b, err)
 	for _, c := range []*cases{under, without} { // what dies from now on stays in the one and goes from the other

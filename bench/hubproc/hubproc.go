@@ -46,23 +46,23 @@ type order struct {
 
 const environment = "RUNNERHUB_BENCH_HUB"
 
-// Memory of a process, after a collection.
+// Usage is the memory of a process after a collection.
 type Usage struct{ Heap, Stack uint64 } // bytes
 
 // Main makes this process a hub and returns its exit code, if it was started as one.
-func Main() (code int, isHub bool) {
+func Main(in io.Reader, out, errs io.Writer) (code int, isHub bool) {
 	text, isHub := os.LookupEnv(environment)
 	if !isHub {
 		return 0, false
 	}
-	if err := serve(text); err != nil {
-		fmt.Fprintln(os.Stderr, "hub:", err)
+	if err := serve(text, in, out, errs); err != nil {
+		fmt.Fprintln(errs, "hub:", err)
 		return 1, true
 	}
 	return 0, true
 }
 
-func serve(text string) error {
+func serve(text string, in io.Reader, out, errs io.Writer) error {
 	var o order
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		return err
@@ -82,9 +82,9 @@ func serve(text string) error {
 	s.Addr, s.Data, s.Database, s.Policy = "127.0.0.1:0", o.Data, o.Database, o.Policy
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	go answer(os.Stdin, os.Stdout, stop)
-	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	return server.RunOn(ctx, s, o.open, os.Stdout, log)
+	go answer(in, out, stop)
+	log := slog.New(slog.NewTextHandler(errs, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	return server.RunOn(ctx, s, o.open, out, log)
 }
 
 func (o order) open(ctx context.Context, s server.Settings, log *slog.Logger) (hub.Store, error) {

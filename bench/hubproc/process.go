@@ -2,6 +2,7 @@ package hubproc
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,9 +60,9 @@ func (h *Hub) start(o order) error {
 	if err != nil {
 		return err
 	}
-	h.cmd = exec.Command(self)
+	h.cmd = exec.CommandContext(context.Background(), self) // which is told to end, and not killed
 	h.cmd.Env = append(os.Environ(), environment+"="+string(text))
-	h.cmd.Stderr = os.Stderr
+	h.cmd.Stderr = h.tb.Output()
 	if h.in, err = h.cmd.StdinPipe(); err != nil {
 		return err
 	}
@@ -144,7 +145,9 @@ func pair(tb testing.TB, c *mcpclient.Client, label string) (string, error) {
 
 // UntilConnections returns once the hub holds so many connections.
 func (h *Hub) UntilConnections(n int, within time.Duration) error {
-	for limit := time.Now().Add(within); ; time.Sleep(50 * time.Millisecond) {
+	look := time.NewTicker(50 * time.Millisecond)
+	defer look.Stop()
+	for limit := time.Now().Add(within); ; <-look.C {
 		files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", h.PID()))
 		if err != nil {
 			return err

@@ -42,12 +42,8 @@ type Producer struct {
 }
 
 // NewProducer submits one spec, a JSON object, over and over as the owner of an API key.
-func NewProducer(addr, key string, spec []byte) (*Producer, error) {
-	c, err := Dial(addr, key)
-	if err != nil {
-		return nil, err
-	}
-	return &Producer{Conn: c, args: append(append([]byte(`{"spec":`), spec...), '}')}, nil
+func NewProducer(addr, key string, spec []byte) *Producer {
+	return &Producer{Conn: NewConn(addr, key), args: append(append([]byte(`{"spec":`), spec...), '}')}
 }
 
 // Submit submits one job.
@@ -67,12 +63,8 @@ type Runner struct {
 }
 
 // NewRunner is the runner of a token. name must be its own among all that use the hub.
-func NewRunner(addr, token, name string) (*Runner, error) {
-	c, err := Dial(addr, token)
-	if err != nil {
-		return nil, err
-	}
-	return &Runner{Conn: c, name: name}, nil
+func NewRunner(addr, token, name string) *Runner {
+	return &Runner{Conn: NewConn(addr, token), name: name}
 }
 
 const result = `{"status":"succeeded","exit_code":0,"usage":{"cpu_ms":1,"memory_peak_bytes":1,"wall_ms":1},` +

@@ -5,62 +5,103 @@ package load
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
-// Conn is one kept-alive HTTP/1.1 connection on which tools are called, one at a time.
+// Conn is one kept-alive HTTP/1.1 connection on which tools are called, one at a time. It is made when it is first needed, and
+// anew when it has been idle, as a hub may hang up then.
 type Conn struct {
-	conn net.Conn
-	in   *bufio.Reader
+	addr string
 	head []byte // of each request, up to its length
 	out  []byte
+	in   *bufio.Reader
 	body []byte
+	used time.Time
+
+	mu     sync.Mutex // guards what follows
+	conn   net.Conn
+	closed bool
 }
 
-// dialWithin and answerWithin bound what a stuck hub costs; a held call takes up to 25 s.
+// dialWithin and answerWithin bound what a stuck hub costs; a held call takes up to 25 s. A hub waits for longer than idleAtMost.
 const (
 	dialWithin   = 5 * time.Second
 	answerWithin = 60 * time.Second
+	idleAtMost   = 5 * time.Second
 )
 
-// Dial connects to a hub's address as a caller with a token.
-func Dial(addr, token string) (*Conn, error) {
-	c, err := net.DialTimeout("tcp", addr, dialWithin)
-	if err != nil {
-		return nil, err
-	}
+// NewConn is for a hub's address, as a caller with a token.
+func NewConn(addr, token string) *Conn {
 	head := "POST /mcp HTTP/1.1\r\nHost: " + addr + "\r\nAuthorization: Bearer " + token +
 		"\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream" +
 		"\r\nMcp-Protocol-Version: 2025-11-25\r\nContent-Length: "
-	return &Conn{conn: c, in: bufio.NewReaderSize(c, 8<<10), head: []byte(head)}, nil
+	return &Conn{addr: addr, head: []byte(head)}
+}
+
+// connected returns the connection, ready for a call.
+func (c *Conn) connected() (net.Conn, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, net.ErrClosed
+	}
+	if c.conn != nil && time.Since(c.used) < idleAtMost {
+		return c.conn, nil
+	}
+	if c.conn != nil {
+		_ = c.conn.Close() // the new one is what counts
+	}
+	var err error
+	c.conn, err = (&net.Dialer{Timeout: dialWithin}).DialContext(context.Background(), "tcp", c.addr)
+	if err != nil {
+		c.conn = nil
+		return nil, err
+	}
+	c.in = bufio.NewReaderSize(c.conn, 8<<10)
+	return c.conn, nil
 }
 
 // Close ends the connection, and with it a call under way.
-func (c *Conn) Close() error { return c.conn.Close() }
+func (c *Conn) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	if c.conn == nil {
+		return nil
+	}
+	return c.conn.Close()
+}
 
 // Call calls a tool with arguments in JSON and returns the answer's body, which is good until the next call.
 func (c *Conn) Call(tool string, args []byte) ([]byte, error) {
 	const before, between, after = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`, `","arguments":`, `}}`
 	n := len(before) + len(tool) + len(between) + len(args) + len(after)
-	out := append(c.out[:0], c.head...)
-	out = strconv.AppendInt(out, int64(n), 10)
-	out = append(out, "\r\n\r\n"+before...)
-	out = append(append(out, tool...), between...)
-	c.out = append(append(out, args...), after...)
-	if err := c.conn.SetDeadline(time.Now().Add(answerWithin)); err != nil {
+	c.out = append(c.out[:0], c.head...)
+	c.out = strconv.AppendInt(c.out, int64(n), 10)
+	c.out = append(c.out, "\r\n\r\n"+before...)
+	c.out = append(append(c.out, tool...), between...)
+	c.out = append(append(c.out, args...), after...)
+	conn, err := c.connected()
+	if err != nil {
 		return nil, err
 	}
-	if _, err := c.conn.Write(c.out); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(answerWithin)); err != nil {
+		return nil, err
+	}
+	if _, err := conn.Write(c.out); err != nil {
 		return nil, err
 	}
 	if err := c.read(); err != nil {
 		return nil, fmt.Errorf("%s: %w", tool, err)
 	}
+	c.used = time.Now()
 	if bytes.Contains(c.body, []byte(`"isError":true`)) || bytes.Contains(c.body, []byte(`"error":{`)) {
 		return nil, fmt.Errorf("%s is refused: %s", tool, c.body)
 	}

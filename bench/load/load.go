@@ -2,7 +2,6 @@ package load
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -35,8 +34,8 @@ type Load struct {
 	ctx    context.Context
 }
 
-// Start connects everybody.
-func Start(c Config) (*Load, error) {
+// Start has everybody begin.
+func Start(c Config) *Load {
 	l := &Load{room: make(chan struct{}, c.InFlight)}
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	shut := make(chan struct{})
@@ -45,23 +44,17 @@ func Start(c Config) (*Load, error) {
 		l.room <- struct{}{}
 	}
 	for i, token := range c.Runners {
-		r, err := NewRunner(c.Addr, token, fmt.Sprintf("r%d", i))
-		if err != nil {
-			return nil, errors.Join(err, l.Close())
-		}
+		r := NewRunner(c.Addr, token, fmt.Sprintf("r%d", i))
 		r.Chained = c.Chained
 		l.conns = append(l.conns, r.Conn)
 		l.done.Go(func() { l.fail(l.run(r)) })
 	}
 	for range c.Producers {
-		p, err := NewProducer(c.Addr, c.Key, c.Spec)
-		if err != nil {
-			return nil, errors.Join(err, l.Close())
-		}
+		p := NewProducer(c.Addr, c.Key, c.Spec)
 		l.conns = append(l.conns, p.Conn)
 		l.done.Go(func() { l.fail(l.produce(p)) })
 	}
-	return l, nil
+	return l
 }
 
 func (l *Load) run(r *Runner) error {

@@ -8,12 +8,10 @@ import (
 	"runtime"
 	"strings"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
-// Machine describes in one sentence what was measured on. What cannot be found out is left out.
-func Machine(ctx context.Context, database string) (string, error) {
+// Machine describes in one sentence what was measured on, and with which server. What cannot be found out is left out.
+func Machine(ctx context.Context, server string) string {
 	parts := []string{fmt.Sprintf("Measured on %s: %d cores shared by clients, hub and database", time.Now().UTC().Format(time.DateOnly), runtime.NumCPU())}
 	if cpu := field("/proc/cpuinfo", "model name"); cpu != "" {
 		parts = append(parts, cpu)
@@ -27,9 +25,7 @@ func Machine(ctx context.Context, database string) (string, error) {
 	if out, err := exec.CommandContext(ctx, "uname", "-sr").Output(); err == nil {
 		parts = append(parts, strings.TrimSpace(string(out)))
 	}
-	parts = append(parts, runtime.Version())
-	server, err := postgres(ctx, database)
-	return strings.Join(append(parts, server), ", ") + ".", err
+	return strings.Join(append(parts, runtime.Version(), server), ", ") + "."
 }
 
 // field is the value of the first line of a file that starts with a name.
@@ -44,17 +40,4 @@ func field(path, name string) string {
 		}
 	}
 	return ""
-}
-
-func postgres(ctx context.Context, database string) (string, error) {
-	conn, err := pgx.Connect(ctx, database)
-	if err != nil {
-		return "", err
-	}
-	defer conn.Close(context.WithoutCancel(ctx))
-	var version, settings string
-	err = conn.QueryRow(ctx, `SELECT current_setting('server_version'), string_agg(name || ' ' || current_setting(name), ', ' ORDER BY name)
-		FROM pg_settings WHERE name IN ('fsync', 'synchronous_commit', 'full_page_writes', 'wal_sync_method', 'shared_buffers', 'max_wal_size', 'max_connections')`,
-	).Scan(&version, &settings)
-	return fmt.Sprintf("PostgreSQL %s (%s)", version, settings), err
 }
