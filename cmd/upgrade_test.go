@@ -111,7 +111,7 @@ func build(t *testing.T, tree, program string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "program")
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", out, program) // the tree's place changes, and is not to be built in
-	cmd.Dir, cmd.Env = tree, append(os.Environ(), "CGO_ENABLED=0") // as `make build` does, so that they share what is built
+	cmd.Dir, cmd.Env = tree, append(os.Environ(), "CGO_ENABLED=0")                          // as `make build` does, so that they share what is built
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build %s: %v\n%s", program, err, text)
 	}
