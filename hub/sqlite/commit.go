@@ -91,6 +91,7 @@ var errLost = errors.New("sqlite: the transaction was rolled back")
 func (w *writer) together(group []*op) error {
 	t := &tx{ctx: context.Background(), w: w}
 	if _, err := t.exec(`BEGIN IMMEDIATE`); err != nil {
+		_, _ = t.exec(`ROLLBACK`) // or the next one could not begin, should this one have
 		for _, o := range group {
 			o.err = err
 		}
@@ -134,6 +135,7 @@ func (w *writer) alone(o *op) error {
 	}
 	t := &tx{ctx: context.Background(), w: w}
 	if _, err := t.exec(`BEGIN IMMEDIATE`); err != nil {
+		_, _ = t.exec(`ROLLBACK`) // or the next one could not begin, should this one have
 		return err
 	}
 	err := o.call(t)

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -33,8 +34,9 @@ type Options struct {
 	// BusyTimeout is how long a write waits for another process; 5 s.
 	BusyTimeout time.Duration
 
-	maxPages int // a full disk, for tests
-	maxGroup int // writes in one transaction, maxGroup unless a test says otherwise
+	maxPages int    // a full disk, for tests
+	driver   string // the name of another driver, for tests
+	maxGroup int    // writes in one transaction, maxGroup unless a test says otherwise
 }
 
 func (o Options) withDefaults() Options {
@@ -210,7 +212,7 @@ func connect(path string, opts Options, pragmas ...string) *sql.DB {
 	}
 	// A transaction takes the write lock at its start, or it might fail half way.
 	dsn := fileURI(path) + "?_txlock=immediate&_error_rc=1&_dqs=0&_pragma=" + strings.Join(pragmas, "&_pragma=")
-	db, err := sql.Open("sqlite", dsn)
+	db, err := sql.Open(cmp.Or(opts.driver, "sqlite"), dsn)
 	if err != nil {
 		panic(err) // the driver is not linked in
 	}
