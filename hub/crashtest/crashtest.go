@@ -1,6 +1,6 @@
 // Package crashtest kills the work of a hub before and after every statement that a use case has its store run, and looks
 // at what is left: row, attempts, events, queue and logs must agree, and the use case, called again at a hub that knows of
-// nothing, must come to its end with nothing lost and nothing done twice. Every store passes it.
+// nothing, must come to its end with nothing lost and nothing done twice. SQLite is held to it so far.
 package crashtest
 
 import (
