@@ -10,18 +10,12 @@ import (
 	"github.com/runnerhub/runnerhub/hub"
 )
 
-// changeFields are what a change consists of.
-var changeFields = slices.Concat([]field[*hub.Change]{
+// rowFields are the guard of a change and the row that it writes.
+var rowFields = append([]field[*hub.Change]{
 	of("id", "text", func(c *hub.Change) string { return c.Job.ID }),
 	of("guard_state", "text", func(c *hub.Change) string { return string(c.Guard.State) }),
 	of("guard_epoch", "bigint", func(c *hub.Change) int64 { return c.Guard.Epoch }),
 	of("guard_revision", "bigint", func(c *hub.Change) int64 { return c.Guard.Revision }),
-	of("owner", "text", func(c *hub.Change) string { return string(c.Job.Owner) }),
-	of("workspace_id", "text", func(c *hub.Change) string { return c.Job.WorkspaceID }),
-	of("concurrency_group", "text", func(c *hub.Change) string { return text(c.Job.Group) }),
-	of("max_running", "int", func(c *hub.Change) int32 { return int32(caps(c).owner) }),
-	of("max_share", "int", func(c *hub.Change) int32 { return int32(caps(c).workspace) }),
-
 	of("state", "text", func(c *hub.Change) string { return string(c.Job.State) }),
 	of("revision", "bigint", func(c *hub.Change) int64 { return c.Job.Revision }),
 	of("rank", "int", func(c *hub.Change) int32 { return int32(c.Job.Rank) }),
@@ -41,7 +35,15 @@ var changeFields = slices.Concat([]field[*hub.Change]{
 	of("queued_at", "timestamptz", func(c *hub.Change) stamp { return stamp(c.Job.QueuedAt) }),
 	of("started_at", "timestamptz", func(c *hub.Change) stamp { return stamp(c.Job.StartedAt) }),
 	of("ended_at", "timestamptz", func(c *hub.Change) stamp { return stamp(c.Job.EndedAt) }),
+}, failureFields("failure_", func(c *hub.Change) *hub.Failure { return c.Job.Failure })...)
 
+// changeFields are what a change consists of.
+var changeFields = slices.Concat(rowFields, []field[*hub.Change]{
+	of("owner", "text", func(c *hub.Change) string { return string(c.Job.Owner) }),
+	of("workspace_id", "text", func(c *hub.Change) string { return c.Job.WorkspaceID }),
+	of("concurrency_group", "text", func(c *hub.Change) string { return text(c.Job.Group) }),
+	of("max_running", "int", func(c *hub.Change) int32 { return int32(caps(c).owner) }),
+	of("max_share", "int", func(c *hub.Change) int32 { return int32(caps(c).workspace) }),
 	of("leases", "boolean", func(c *hub.Change) bool { return c.NewAttempt != nil }),
 	of("log_digest", "bytea", func(c *hub.Change) []byte { return begun(c).LogDigest }),
 	of("leased_at", "timestamptz", func(c *hub.Change) stamp { return stamp(begun(c).LeasedAt) }),
@@ -50,8 +52,7 @@ var changeFields = slices.Concat([]field[*hub.Change]{
 	of("end_at", "timestamptz", func(c *hub.Change) stamp { return stamp(ended(c).At) }),
 	of("report_digest", "bytea", func(c *hub.Change) []byte { return ended(c).ReportDigest }),
 	of("result", "bytea", func(c *hub.Change) []byte { return ended(c).Result }),
-}, failureFields("failure_", func(c *hub.Change) *hub.Failure { return c.Job.Failure }),
-	failureFields("end_", func(c *hub.Change) *hub.Failure { return ended(c).Failure }),
+}, failureFields("end_", func(c *hub.Change) *hub.Failure { return ended(c).Failure }),
 	eventFields(func(c *hub.Change) hub.Event {
 		e := c.Event
 		e.Action, e.Detail = c.Action, c.Detail
@@ -88,28 +89,26 @@ func (s *Store) Apply(ctx context.Context, c hub.Change) error {
 	if c.Unchanged {
 		return nil
 	}
-	if c.NewAttempt != nil {
+	switch {
+	case c.NewAttempt != nil:
 		return s.leases.do(ctx, &c)
+	case c.Action == "" && !c.Started && c.EndAttempt == nil:
+		return s.renewals.do(ctx, &c)
+	default:
+		return s.changes.do(ctx, &c)
 	}
-	return s.changes.do(ctx, &c)
 }
 
 // applyAll writes changes in one transaction, of one job each, and says what became of each.
 func (s *Store) applyAll(ctx context.Context, ops []*hub.Change) ([]error, error) {
-	// Whoever locks rows in the same order never waits in a circle.
-	order := slices.SortedFunc(slices.Values(numbered(ops)), func(a, b int) int { return strings.Compare(ops[a].Job.ID, ops[b].Job.ID) })
-	sorted := make([]*hub.Change, len(ops))
+	order, sorted := inOrder(ops)
 	var owners []string
-	for i, at := range order {
-		sorted[i] = ops[at]
-		if caps(ops[at]) != (capsOf{}) {
-			owners = append(owners, string(ops[at].Job.Owner))
+	for _, c := range ops {
+		if caps(c) != (capsOf{}) {
+			owners = append(owners, string(c.Job.Owner))
 		}
 	}
-	outcome := make([]error, len(ops))
-	for i := range outcome {
-		outcome[i] = hub.ErrConflict
-	}
+	outcome := conflicts(len(ops))
 	err := s.locked(ctx, lockOwner, owners, applyChanges, argsOf(changeFields, sorted), func(rows pgx.Rows) error {
 		var n, reason int
 		_, err := pgx.ForEachRow(rows, []any{&n, &reason}, func() error {
@@ -120,6 +119,39 @@ func (s *Store) applyAll(ctx context.Context, ops []*hub.Change) ([]error, error
 		return err
 	})
 	return outcome, err
+}
+
+// renewAll writes changes of which there is nothing to tell and that concern a row alone: leases are renewed far more
+// often than anything else happens, and most of what applyChanges costs is what they do not need.
+func (s *Store) renewAll(ctx context.Context, ops []*hub.Change) ([]error, error) {
+	order, sorted := inOrder(ops)
+	outcome := conflicts(len(ops))
+	done, err := rows(ctx, s, pgx.RowTo[int], renewLeases, argsOf(rowFields, sorted)...)
+	for _, n := range done {
+		outcome[order[n-1]] = nil
+	}
+	return outcome, err
+}
+
+// inOrder sorts changes by job, since whoever locks rows in the same order never waits in a circle, and says where each was.
+func inOrder(ops []*hub.Change) (order []int, sorted []*hub.Change) {
+	for i := range ops {
+		order = append(order, i)
+	}
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(ops[a].Job.ID, ops[b].Job.ID) })
+	for _, i := range order {
+		sorted = append(sorted, ops[i])
+	}
+	return order, sorted
+}
+
+// conflicts is the outcome of changes until one is known to be written.
+func conflicts(n int) []error {
+	out := make([]error, n)
+	for i := range out {
+		out[i] = hub.ErrConflict
+	}
+	return out
 }
 
 // refusal says why a lease was refused, nil when it was not.
@@ -135,12 +167,4 @@ func refusal(c *hub.Change, reason int) error {
 		return hub.ErrGroupBusy
 	}
 	return nil
-}
-
-func numbered[T any](list []T) []int {
-	out := make([]int, len(list))
-	for i := range out {
-		out[i] = i
-	}
-	return out
 }

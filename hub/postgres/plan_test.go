@@ -55,7 +55,7 @@ func hotStatements() []hot {
 		{"enqueue", enqueueJobs, argsOf(enqueueFields, []*hub.EnqueueParams{&p}), []string{"jobs_claim"}, 120},
 		{"lease", applyChanges, changes(&first), apply, 140},
 		{"start", applyChanges, changes(&c), apply, 80},
-		{"heartbeat", applyChanges, changes(&renewed), apply, 40},
+		{"heartbeat", renewLeases, argsOf(rowFields, []*hub.Change{&renewed}), []string{"jobs_pkey"}, 40},
 		{"settle", applyChanges, changes(&settled), apply, 100},
 		{"job", selectJobsByID, []any{[]string{job}}, []string{"jobs_pkey"}, 10},
 		{"payload", selectPayloads, []any{[]string{job}}, nil, 10},
@@ -178,7 +178,7 @@ func TestHeartbeatIsHOT(t *testing.T) {
 	}
 	defer tx.Rollback(ctx)
 	c = change(d)
-	tag, err := tx.Exec(ctx, applyChanges, argsOf(changeFields, []*hub.Change{&c})...)
+	tag, err := tx.Exec(ctx, renewLeases, argsOf(rowFields, []*hub.Change{&c})...)
 	if err != nil || tag.RowsAffected() != 1 {
 		t.Fatalf("%s, error %v", tag, err)
 	}

@@ -15,6 +15,26 @@ const (
 	refusedGroup     = 4
 )
 
+// The parts that every write of a row has: o is the change.
+const (
+	updateRows = `
+	UPDATE jobs j SET state = o.state, revision = o.revision, rank = o.rank, attempt = o.attempt, epoch = o.epoch, losses = o.losses,
+		lease_runner_id = o.lease_runner_id, lease_digest = o.lease_digest, lease_request_id = o.lease_request_id,
+		lease_expires_at = o.lease_expires_at, deadline_at = o.deadline_at,
+		phase = o.phase, step = o.step, progress = o.progress,
+		cancel_requested_at = o.cancel_requested_at, cancel_reason = o.cancel_reason,
+		failure_class = o.failure_class, failure_message = o.failure_message,
+		failure_hint = o.failure_hint, failure_container = o.failure_container,
+		queued_at = o.queued_at, started_at = o.started_at, ended_at = o.ended_at`
+
+	itsRow = `j.id = o.id AND j.state = o.guard_state AND j.epoch = o.guard_epoch AND j.revision = o.guard_revision`
+)
+
+// renewLeases writes rows and nothing else. None of the columns that really change is in an index, so that the new row
+// stays in its page (HOT). It answers with the number of each that was written; the others found another row.
+var renewLeases = updateRows + `
+	FROM (` + rowsOf(rowFields) + `) o WHERE ` + itsRow + ` RETURNING o.n::int`
+
 // applyChanges writes decisions, each guarded by the row that it was made on. It answers with the number of each
 // that was written (0), and of each lease that was refused though its guard holds, with the reason. Those of
 // neither found another row.
@@ -25,9 +45,6 @@ const (
 // To look whether an attempt is in the state that it is changed from is enough: an attempt changes
 // only together with its job's revision, which the guard has. It is looked up one by one: EXISTS would be
 // answered from a hash of all that are live.
-//
-// When a lease is renewed none of the columns that really change is in an index, so that the new
-// row stays in its page (HOT).
 var applyChanges = `
 WITH ops AS MATERIALIZED (` + rowsOf(changeFields) + `),
 live AS MATERIALIZED (
@@ -61,16 +78,8 @@ live AS MATERIALIZED (
 			AND j.concurrency_group <> '' AND j.state IN ('leased', 'running') LIMIT 1
 	) holder WHERE o.leases AND o.concurrency_group <> ''
 ), done AS (
-	UPDATE jobs j SET state = o.state, revision = o.revision, rank = o.rank, attempt = o.attempt, epoch = o.epoch, losses = o.losses,
-		lease_runner_id = o.lease_runner_id, lease_digest = o.lease_digest, lease_request_id = o.lease_request_id,
-		lease_expires_at = o.lease_expires_at, deadline_at = o.deadline_at,
-		phase = o.phase, step = o.step, progress = o.progress,
-		cancel_requested_at = o.cancel_requested_at, cancel_reason = o.cancel_reason,
-		failure_class = o.failure_class, failure_message = o.failure_message,
-		failure_hint = o.failure_hint, failure_container = o.failure_container,
-		queued_at = o.queued_at, started_at = o.started_at, ended_at = o.ended_at
-	FROM ops o
-	WHERE j.id = o.id AND j.state = o.guard_state AND j.epoch = o.guard_epoch AND j.revision = o.guard_revision
+` + updateRows + ` FROM ops o
+	WHERE ` + itsRow + `
 		AND o.n NOT IN (SELECT n FROM reasons)
 		AND (NOT o.starts OR (
 			SELECT a.state FROM attempts a WHERE a.job_id = o.id AND a.number = o.attempt) = 'leased')
@@ -94,4 +103,4 @@ live AS MATERIALIZED (
 SELECT n::int, 0 FROM done
 UNION ALL
 SELECT o.n::int, r.reason FROM (SELECT n, min(reason) AS reason FROM reasons GROUP BY n) r JOIN ops o USING (n)
-JOIN jobs j ON j.id = o.id AND j.state = o.guard_state AND j.epoch = o.guard_epoch AND j.revision = o.guard_revision`
+JOIN jobs j ON ` + itsRow

@@ -32,6 +32,7 @@ type Store struct {
 	lookups  lookups
 	enqueues *committer[*enqueueing]
 	leases   *committer[*hub.Change] // apart: caps make those of one owner wait for each other
+	renewals *committer[*hub.Change]
 	changes  *committer[*hub.Change]
 
 	closed  context.Context // done once Close was called
@@ -56,6 +57,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	s.lookups = newLookups(s)
 	s.enqueues = newCommitter(s, "enqueue", s.enqueueAll, func(op *enqueueing) string { return op.Job.ID })
 	s.leases = newCommitter(s, "write a lease", s.applyAll, func(c *hub.Change) string { return c.Job.ID })
+	s.renewals = newCommitter(s, "renew a lease", s.renewAll, func(c *hub.Change) string { return c.Job.ID })
 	s.changes = newCommitter(s, "write a decision", s.applyAll, func(c *hub.Change) string { return c.Job.ID })
 	if err := s.migrate(ctx); err != nil {
 		return nil, err
