@@ -13,10 +13,10 @@ import (
 func (s *Store) Bootstrap(ctx context.Context, u hub.User, w hub.Workspace, k hub.APIKey, e hub.Event) (created bool, err error) {
 	args := append(append(append(eventArgs(e), userArgs(u)...), workspaceArgs(w)...), keyArgs(k)...)
 	err = s.write(ctx, "create the first admin", func(ctx context.Context) error {
-		return s.locked(ctx, lockBootstrap, []string{""}, bootstrap, args, func(rows pgx.Rows) (err error) {
-			created, err = pgx.CollectExactlyOneRow(rows, pgx.RowTo[bool])
-			return err
-		})
+		var b pgx.Batch
+		lock(&b, lockBootstrap, []string{""})
+		b.Queue(bootstrap, args...).QueryRow(func(r pgx.Row) error { return r.Scan(&created) })
+		return s.send(ctx, &b)
 	})
 	return created, err
 }

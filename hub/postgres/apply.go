@@ -91,7 +91,7 @@ func (s *Store) Apply(ctx context.Context, c hub.Change) error {
 	}
 	switch {
 	case c.NewAttempt != nil:
-		return s.leases.do(ctx, &c)
+		return s.intake.do(ctx, &intake{lease: &c})
 	case c.Action == "" && !c.Started && c.EndAttempt == nil:
 		return s.renewals.do(ctx, &c)
 	default:
@@ -101,24 +101,28 @@ func (s *Store) Apply(ctx context.Context, c hub.Change) error {
 
 // applyAll writes changes in one transaction, of one job each, and says what became of each.
 func (s *Store) applyAll(ctx context.Context, ops []*hub.Change) ([]error, error) {
-	order, sorted := inOrder(ops)
-	var owners []string
-	for _, c := range ops {
-		if caps(c) != (capsOf{}) {
-			owners = append(owners, string(c.Job.Owner))
-		}
-	}
 	outcome := conflicts(len(ops))
-	err := s.locked(ctx, lockOwner, owners, applyChanges, argsOf(changeFields, sorted), func(rows pgx.Rows) error {
+	place := map[*hub.Change]int{}
+	for i, c := range ops {
+		place[c] = i
+	}
+	var b pgx.Batch
+	queueChanges(&b, ops, func(c *hub.Change, err error) { outcome[place[c]] = err })
+	return outcome, s.send(ctx, &b)
+}
+
+// queueChanges adds the statement that writes changes; told hears of each that was written or refused, and of the
+// others, which found another row, nothing.
+func queueChanges(b *pgx.Batch, ops []*hub.Change, told func(*hub.Change, error)) {
+	_, sorted := inOrder(ops)
+	b.Queue(applyChanges, argsOf(changeFields, sorted)...).Query(func(rows pgx.Rows) error {
 		var n, reason int
 		_, err := pgx.ForEachRow(rows, []any{&n, &reason}, func() error {
-			at := order[n-1]
-			outcome[at] = refusal(ops[at], reason)
+			told(sorted[n-1], refusal(sorted[n-1], reason))
 			return nil
 		})
 		return err
 	})
-	return outcome, err
 }
 
 // renewAll writes changes of which there is nothing to tell and that concern a row alone: leases are renewed far more

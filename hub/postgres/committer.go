@@ -12,12 +12,11 @@ import (
 	"github.com/runnerhub/runnerhub/hub"
 )
 
-// What one transaction holds at most, how many wait before the next one begins beside those under way and how many
-// those may be, and how many operations are replayed at once after one has failed.
+// What one transaction holds at most, how many operations wait before the next one begins beside those under way, and how
+// many are replayed at once after one has failed.
 const (
 	maxGroup   = 256
 	enough     = 16
-	maxFlights = 3
 	maxReplays = 4
 )
 
@@ -29,6 +28,7 @@ const (
 type committer[T any] struct {
 	s     *Store
 	doing string
+	most  int                                                 // transactions under way at a time
 	run   func(ctx context.Context, ops []T) ([]error, error) // the outcome of each, or the transaction's failure
 	row   func(T) string                                      // what it writes to; a transaction writes once to each
 
@@ -43,8 +43,8 @@ type pending[T any] struct {
 	done chan error // buffered: the caller may have gone
 }
 
-func newCommitter[T any](s *Store, doing string, run func(context.Context, []T) ([]error, error), row func(T) string) *committer[T] {
-	return &committer[T]{s: s, doing: doing, run: run, row: row}
+func newCommitter[T any](s *Store, doing string, most int, run func(context.Context, []T) ([]error, error), row func(T) string) *committer[T] {
+	return &committer[T]{s: s, doing: doing, most: most, run: run, row: row}
 }
 
 // do writes one operation. When ctx ends before the answer, it may or may not take effect.
@@ -56,7 +56,7 @@ func (c *committer[T]) do(ctx context.Context, op T) error {
 	}
 	c.mu.Lock()
 	c.waiting = append(c.waiting, p)
-	if c.flights == 0 || (len(c.waiting) >= enough && c.flights < maxFlights) {
+	if c.flights == 0 || (len(c.waiting) >= enough && c.flights < c.most) {
 		c.flights++
 		go c.drain()
 	}

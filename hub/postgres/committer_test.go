@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,7 +31,7 @@ func TestWritesShareATransaction(t *testing.T) {
 	for range n - 1 {
 		start()
 	}
-	waitFor(t, func() bool { return gathered(s.enqueues) == n-1 })
+	waitFor(t, func() bool { return gathered(s.intake) == n-1 })
 	release()
 	for range n {
 		if err := <-errs; err != nil {
@@ -44,26 +46,39 @@ func TestWritesShareATransaction(t *testing.T) {
 // Where a transaction takes long the next ones begin beside it, but no more than so many.
 func TestTransactionsSideBySide(t *testing.T) {
 	t.Parallel()
-	url := newDatabase(t)
-	s, other := openAt(t, url, Options{}), openAt(t, url, Options{})
-	release := hold(t, other, "LOCK TABLE jobs IN SHARE MODE")
-	const n = (maxFlights + 1) * maxGroup // more than those under way can hold
+	s := open(t)
+	var mu sync.Mutex
+	under, most := 0, 0
+	release := make(chan struct{})
+	c := newCommitter(s, "write", 2, func(_ context.Context, ops []int) ([]error, error) {
+		mu.Lock()
+		under++
+		most = max(most, under)
+		mu.Unlock()
+		<-release
+		mu.Lock()
+		under--
+		mu.Unlock()
+		return make([]error, len(ops)), nil
+	}, func(op int) string { return strconv.Itoa(op) })
+	const n = 3 * maxGroup // more than those under way can hold
 	errs := make(chan error, n)
-	for range n {
-		go func() {
-			_, _, err := s.Enqueue(context.Background(), newJob(owner, ""))
-			errs <- err
-		}()
+	for i := range n {
+		go func() { errs <- c.do(context.Background(), i) }()
 	}
-	waitFor(t, func() bool { return blocked(t, other) == maxFlights })
-	release()
+	waitFor(t, func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return under == 2 && gathered(c) >= enough
+	})
+	close(release)
 	for range n {
 		if err := <-errs; err != nil {
 			t.Error(err)
 		}
 	}
-	if got := sqlInt(t, s, "SELECT count(DISTINCT xmin::text) FROM jobs"); got > n/enough {
-		t.Errorf("%d jobs took %d transactions", n, got)
+	if most != 2 {
+		t.Errorf("%d transactions were under way at a time", most)
 	}
 }
 
@@ -90,7 +105,7 @@ func TestOneOfAGroupFailsAlone(t *testing.T) {
 	for i := 1; i < n; i++ {
 		start(i)
 	}
-	waitFor(t, func() bool { return gathered(s.leases) == n-1 })
+	waitFor(t, func() bool { return gathered(s.intake) == n-1 })
 	release()
 	failed := 0
 	for i, ch := range errs {
@@ -129,7 +144,7 @@ func TestGoneCallerIsNotWrittenFor(t *testing.T) {
 		_, _, err := s.Enqueue(ctx, newJob(owner, ""))
 		second <- err
 	}()
-	waitFor(t, func() bool { return gathered(s.enqueues) == 1 })
+	waitFor(t, func() bool { return gathered(s.intake) == 1 })
 	cancel()
 	if err := <-second; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
@@ -139,9 +154,9 @@ func TestGoneCallerIsNotWrittenFor(t *testing.T) {
 		t.Error(err)
 	}
 	waitFor(t, func() bool {
-		s.enqueues.mu.Lock()
-		defer s.enqueues.mu.Unlock()
-		return s.enqueues.flights == 0
+		s.intake.mu.Lock()
+		defer s.intake.mu.Unlock()
+		return s.intake.flights == 0
 	})
 	if got := sqlInt(t, s, "SELECT count(*) FROM jobs"); got != 1 {
 		t.Errorf("%d jobs were stored", got)

@@ -51,7 +51,7 @@ var enqueueFields = slices.Concat([]field[*hub.EnqueueParams]{
 func (s *Store) Enqueue(ctx context.Context, p hub.EnqueueParams) (job hub.Job, existing bool, err error) {
 	op := &enqueueing{EnqueueParams: &p}
 	for try := 1; ; try++ {
-		err = s.enqueues.do(ctx, op)
+		err = s.intake.do(ctx, &intake{job: op})
 		if !errors.Is(err, errRace) || try == tries {
 			break
 		}
@@ -77,53 +77,28 @@ type enqueueing struct {
 	leased  bool   // its lease was written with it
 }
 
-// enqueueAll stores jobs in one transaction, and says what became of each.
-func (s *Store) enqueueAll(ctx context.Context, ops []*enqueueing) ([]error, error) {
+// queueJobs adds the statement that stores jobs; told hears what became of each.
+func queueJobs(b *pgx.Batch, ops []*enqueueing, told func(*enqueueing, error)) {
 	params := make([]*hub.EnqueueParams, len(ops))
-	var queues, owners []string
-	var handed []*enqueueing
-	var leases []*hub.Change
 	for i, op := range ops {
-		params[i], op.leased = op.EnqueueParams, false
-		if op.MaxQueued > 0 {
-			queues = append(queues, string(op.Job.QueueKey()))
-		}
-		if op.Handoff == nil {
-			continue
-		}
-		handed, leases = append(handed, op), append(leases, op.Handoff)
-		if caps(op.Handoff) != (capsOf{}) {
-			owners = append(owners, string(op.Job.Owner))
-		}
+		params[i] = op.EnqueueParams
 	}
-	outcome := make([]error, len(ops))
-	var b pgx.Batch
-	lock(&b, lockQueue, queues)
-	lock(&b, lockOwner, owners)
 	b.Queue(enqueueJobs, argsOf(enqueueFields, params)...).Query(func(rows pgx.Rows) error {
 		var n int
 		var done, room bool
 		var earlier *string
 		var fingerprint []byte
 		_, err := pgx.ForEachRow(rows, []any{&n, &done, &room, &earlier, &fingerprint}, func() error {
-			if op := ops[n-1]; !done {
-				outcome[n-1] = op.refused(room, earlier, fingerprint)
+			op := ops[n-1]
+			if done {
+				told(op, nil)
+			} else {
+				told(op, op.refused(room, earlier, fingerprint))
 			}
 			return nil
 		})
 		return err
 	})
-	if len(leases) > 0 { // sees the rows of the statement before
-		b.Queue(applyChanges, argsOf(changeFields, leases)...).Query(func(rows pgx.Rows) error {
-			var n, reason int
-			_, err := pgx.ForEachRow(rows, []any{&n, &reason}, func() error {
-				handed[n-1].leased = refusal(leases[n-1], reason) == nil
-				return nil
-			})
-			return err
-		})
-	}
-	return outcome, s.pool.SendBatch(ctx, &b).Close() // only Close tells that the transaction was committed
 }
 
 // refused says why a job was not stored.
@@ -159,21 +134,12 @@ func storedJob(j hub.Job) hub.Job {
 	return j
 }
 
-// lock takes locks that last until the batch is committed.
+// lock takes locks that last until the batch is committed. What follows in it looks at what was committed before the locks
+// were had, since each statement has a snapshot of its own.
 func lock(b *pgx.Batch, class int, keys []string) {
 	if len(keys) > 0 {
 		b.Queue(lockKeys, class, keys)
 	}
-}
-
-// locked runs one statement behind locks that last until it is committed. Both travel together. The
-// statement looks at what was committed before the locks were had, since each has a snapshot of its own.
-func (s *Store) locked(ctx context.Context, class int, keys []string, sql string, args []any, scan func(pgx.Rows) error) error {
-	var b pgx.Batch
-	lock(&b, class, keys)
-	b.Queue(sql, args...).Query(scan)
-	// Only Close tells that the transaction was committed.
-	return s.pool.SendBatch(ctx, &b).Close()
 }
 
 // GetJob implements hub.JobStore.

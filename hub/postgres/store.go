@@ -30,8 +30,7 @@ type Store struct {
 	clock clock
 
 	lookups  lookups
-	enqueues *committer[*enqueueing]
-	leases   *committer[*hub.Change] // apart: caps make those of one owner wait for each other
+	intake   *committer[*intake]
 	renewals *committer[*hub.Change]
 	changes  *committer[*hub.Change]
 
@@ -55,10 +54,9 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	s := &Store{id: uuid.NewString(), opts: opts, plain: plainConfig(cfg)}
 	s.clock.local = opts.Now
 	s.lookups = newLookups(s)
-	s.enqueues = newCommitter(s, "enqueue", s.enqueueAll, func(op *enqueueing) string { return op.Job.ID })
-	s.leases = newCommitter(s, "write a lease", s.applyAll, func(c *hub.Change) string { return c.Job.ID })
-	s.renewals = newCommitter(s, "renew a lease", s.renewAll, func(c *hub.Change) string { return c.Job.ID })
-	s.changes = newCommitter(s, "write a decision", s.applyAll, func(c *hub.Change) string { return c.Job.ID })
+	s.intake = newCommitter(s, "enqueue or lease", 1, s.takeIn, (*intake).jobID)
+	s.renewals = newCommitter(s, "renew a lease", 1, s.renewAll, func(c *hub.Change) string { return c.Job.ID })
+	s.changes = newCommitter(s, "write a decision", 2, s.applyAll, func(c *hub.Change) string { return c.Job.ID })
 	if err := s.migrate(ctx); err != nil {
 		return nil, err
 	}
