@@ -44,6 +44,7 @@ func (s *Service) Submit(ctx context.Context, p hub.Principal, r SubmitRequest) 
 	if !got.existing && r.Wait <= 0 {
 		n := newNames(s.store)
 		n.workspaces[to.tenant.ID] = to.tenant.Slug
+		n.runners[got.runner.ID] = got.runner.Label
 		v, err := n.view(context.WithoutCancel(ctx), got.QueuedJob)
 		return SubmitResult{Job: v, Notices: got.notices}, err
 	}
@@ -68,6 +69,7 @@ type stored struct {
 	hub.QueuedJob
 	existing bool // the idempotency key had stored it before
 	notices  []Notice
+	runner   hub.Runner // that it was handed to
 }
 
 // enqueue stores a job and wakes a runner for it.
@@ -95,7 +97,7 @@ func (s *Service) enqueue(ctx context.Context, c caller, to place, pl plan, prio
 		},
 	})
 	if s.handed(h, got, payload, err) {
-		return stored{QueuedJob: hub.QueuedJob{Job: got, Payload: payload}}, nil
+		return stored{QueuedJob: hub.QueuedJob{Job: got, Payload: payload}, runner: h.w.runner}, nil
 	}
 	if hub.CodeOf(err) == hub.QueueFull {
 		return stored{}, s.queueFull(job)
