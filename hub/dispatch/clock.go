@@ -10,13 +10,16 @@ import (
 type clock struct {
 	fixed func() time.Time
 
+	asleep time.Duration // a gap between two answers that is longer than this is an outage, of the hub's own
+
 	mu     sync.Mutex
 	offset time.Duration // of the store's clock, ahead of the local one
 	reach  time.Time     // local; zero: out of reach
+	answer time.Time     // the wall clock when the store answered last
 }
 
-func newClock(fixed func() time.Time) *clock {
-	c := &clock{fixed: fixed}
+func newClock(fixed func() time.Time, asleep time.Duration) *clock {
+	c := &clock{fixed: fixed, asleep: asleep}
 	c.reach = c.local()
 	return c
 }
@@ -45,7 +48,12 @@ func (c *clock) seen(store, before, after time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.offset = store.Sub(before.Add(after.Sub(before) / 2))
-	if c.reach.IsZero() {
+	// A hub that was frozen, or whose machine slept, heard nobody meanwhile, which is no fault of the runners. The wall
+	// clock goes on then, and the one that durations are measured by may not.
+	wall := after.Round(0)
+	slept := c.fixed == nil && !c.answer.IsZero() && wall.Sub(c.answer) > c.asleep
+	c.answer = wall
+	if c.reach.IsZero() || slept {
 		c.reach = c.local()
 	}
 }

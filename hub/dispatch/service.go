@@ -81,7 +81,7 @@ func New(c Config) *Service {
 	}
 	s := &Service{
 		store: c.Store, bucket: c.Bucket, policy: c.Policy, log: c.Logger,
-		clock: newClock(c.Clock), logWait: c.LogWait, logScan: c.LogScan, maxWait: MaxWait,
+		clock: newClock(c.Clock, c.Policy.LeaseTTL/2), logWait: c.LogWait, logScan: c.LogScan, maxWait: MaxWait,
 		waiters: newWaiters(), watch: newWatchers(), presence: newPresence(c.Policy),
 		notify: newNotifier(), looks: newLooks(), shares: newShares(), placeable: newPlaceable(), requests: newRequests(), recent: newRecent(),
 		leader: newLeader(c.Policy), draining: make(chan struct{}),
