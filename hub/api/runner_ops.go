@@ -36,7 +36,7 @@ func leaseJob(s Services) Operation {
 		Route:  Route{Method: http.MethodPost, Path: "/lease"},
 		limits: leaseLimits,
 	}, func(ctx context.Context, p hub.Principal, in mcp.LeaseJobArgs) (mcp.LeaseJobResult, error) {
-		return lease(ctx, s, p, in)
+		return lease(ctx, s, p, in, false)
 	}, func(out mcp.LeaseJobResult) string {
 		switch {
 		case out.Lease != nil:
@@ -53,7 +53,7 @@ func leasedLine(l mcp.Lease) string {
 	return fmt.Sprintf("Leased %s, attempt %d. Acknowledge it with heartbeat_job.", l.JobID, l.Attempt)
 }
 
-func lease(ctx context.Context, s Services, p hub.Principal, in mcp.LeaseJobArgs) (mcp.LeaseJobResult, error) {
+func lease(ctx context.Context, s Services, p hub.Principal, in mcp.LeaseJobArgs, fresh bool) (mcp.LeaseJobResult, error) {
 	presence := hub.Presence{
 		OS: in.OS, Arch: in.Arch, Version: in.Version, Protocol: in.Protocol, Capabilities: in.Capabilities,
 		Slots: in.Slots, FreeSlots: in.FreeSlots, Draining: in.Draining || in.Leaving,
@@ -61,7 +61,7 @@ func lease(ctx context.Context, s Services, p hub.Principal, in mcp.LeaseJobArgs
 	if in.Status != nil {
 		presence.StatusText, presence.StatusLevel = in.Status.Text, in.Status.Level
 	}
-	got, err := s.Jobs.Lease(ctx, p, dispatch.LeaseRequest{RequestID: in.RequestID, Wait: duration(in.WaitMS), Presence: presence, Leaving: in.Leaving})
+	got, err := s.Jobs.Lease(ctx, p, dispatch.LeaseRequest{RequestID: in.RequestID, Wait: duration(in.WaitMS), Presence: presence, Leaving: in.Leaving, Fresh: fresh})
 	if err != nil {
 		return mcp.LeaseJobResult{}, err
 	}
@@ -145,8 +145,9 @@ func submitJobResult(s Services) Operation {
 		})
 		out := mcp.ReportResult{Accepted: settled.Accepted, Duplicate: settled.Duplicate, Requeued: settled.Requeued}
 		if err == nil && in.NextLease != nil {
-			// The report was taken, and its answer must not fail for another reason.
-			if next, err := lease(ctx, s, p, *in.NextLease); err == nil {
+			// A report that is taken for the first time asks for the first time. It was taken, and its answer must not fail for
+			// another reason.
+			if next, err := lease(ctx, s, p, *in.NextLease, !settled.Duplicate); err == nil {
 				out.Next = &next
 			}
 		}

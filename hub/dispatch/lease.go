@@ -44,7 +44,10 @@ func (s *Service) Lease(ctx context.Context, p hub.Principal, r LeaseRequest) (L
 		return out, err
 	}
 	defer done()
-	if out.Lease, err = s.sameAgain(ctx, p, r.RequestID); err == nil && out.Lease == nil && !r.Presence.Draining {
+	if !r.Fresh {
+		out.Lease, err = s.sameAgain(ctx, p, r.RequestID)
+	}
+	if err == nil && out.Lease == nil && !r.Presence.Draining {
 		out.Lease, err = s.leaseOrWait(ctx, p, r)
 	}
 	switch {

@@ -8,6 +8,7 @@ import (
 
 // LeaseRequest asks for work.
 type LeaseRequest struct {
+	Fresh     bool          // the caller cannot have sent RequestID before: no lease of it is looked for
 	RequestID string        // 1 to 64 bytes; the same again gets the same lease
 	Wait      time.Duration // at most MaxWait
 	// Presence is what the runner tells of itself. Capabilities are filtered here, and SeenAt and LeftAt are set here.
