@@ -67,6 +67,8 @@ type failing struct{ victim }
 
 func (v *failing) Arm(n int, m crashtest.Moment) { v.arm(n, m, func() error { return errCut }) }
 
+func (v *failing) Answers() bool { return true }
+
 func (v *failing) Survivor(testing.TB) hub.Store { return v.s }
 
 type killed struct {
@@ -78,6 +80,8 @@ func (v *killed) Arm(n int, m crashtest.Moment) {
 	v.copied = ""
 	v.arm(n, m, v.copy)
 }
+
+func (v *killed) Answers() bool { return false }
 
 // copy takes what a process that is killed now leaves behind.
 func (v *killed) copy() error {
