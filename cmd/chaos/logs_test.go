@@ -42,11 +42,13 @@ func (v *verdict) logBytes(ctx context.Context, accepted map[string]plan) {
 		if res := r.Results[a.Number]; int64(len(stored)) != a.LogSize || (a.Reported && res.LogBytes != a.LogSize) {
 			wrong("%d bytes are stored, the attempt has %d, its report says %d", len(stored), a.LogSize, res.LogBytes)
 		}
-		want := p.lines(a.Number)
-		if !p.whole() {
-			want = want[:v.emitted[execution{id, a.Number, a.Epoch}]]
+		all := p.lines(a.Number)
+		// How much of a plan that was cut short was emitted is in its runner's diary, unless the runner was killed over it.
+		if n, told := v.emitted[execution{id, a.Number, a.Epoch}]; !p.whole() && (told || a.Reported) {
+			all = all[:n]
 		}
 		for where, have := range map[string][]topology.Record{"the bucket": parse(stored), "read_job_log": v.logs[id]} {
+			want := all
 			if !a.Reported && len(have) <= len(want) {
 				want = want[:len(have)] // the hub ended it: its runner had stopped sending
 			}
