@@ -2,6 +2,7 @@ package pairing_test
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -125,6 +126,33 @@ func FuzzCheck(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		if p, err := pairing.Check(s, pairing.APIKey); err == nil && (p != pairing.APIKey || !strings.HasPrefix(s, "ak_")) {
 			t.Fatalf("Check(%q) took it for %q", s, p)
+		}
+	})
+}
+
+// However a code is typed, it is read as one that people see, or as none.
+func FuzzNormalizeUserCode(f *testing.F) {
+	f.Add("BCDF-GHJK")
+	f.Add("bcdf ghjk")
+	f.Add("BCDF-GHJKL")
+	f.Add("BCDF-GHJA")
+	f.Add("\u017fcdf--ghjk") // the long s is upper-cased to S
+	seen := regexp.MustCompile(`^[B-DF-HJ-NP-TV-XZ]{4}-[B-DF-HJ-NP-TV-XZ]{4}$`)
+	f.Fuzz(func(t *testing.T, typed string) {
+		code, ok := pairing.NormalizeUserCode(typed)
+		if !ok {
+			if code != "" {
+				t.Fatalf("%q is no code, and is read as %q", typed, code)
+			}
+			return
+		}
+		if !seen.MatchString(code) {
+			t.Fatalf("%q is read as %q", typed, code)
+		}
+		for _, same := range []string{code, strings.ToLower(code), strings.ReplaceAll(code, "-", ""), " " + typed + " "} {
+			if again, ok := pairing.NormalizeUserCode(same); !ok || again != code {
+				t.Fatalf("%q is read as %q, and %q as %q, %v", typed, code, same, again, ok)
+			}
 		}
 	})
 }
