@@ -49,6 +49,9 @@ func (v *verdict) logBytes(ctx context.Context, accepted map[string]plan) {
 		}
 		for where, have := range map[string][]topology.Record{"the bucket": parse(stored), "read_job_log": v.logs[id]} {
 			want := all
+			if n := len(have); !a.Reported && n > 0 && have[n-1].Stream == topology.Stream(joblog.System) {
+				have = have[:n-1] // its machine came back and said what had happened
+			}
 			if !a.Reported && len(have) <= len(want) {
 				want = want[:len(have)] // the hub ended it: its runner had stopped sending
 			}
