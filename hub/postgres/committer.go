@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"golang.org/x/sync/errgroup"
@@ -28,9 +29,12 @@ const (
 type committer[T any] struct {
 	s     *Store
 	doing string
-	most  int                                                 // transactions under way at a time
-	run   func(ctx context.Context, ops []T) ([]error, error) // the outcome of each, or the transaction's failure
-	row   func(T) string                                      // what it writes to; a transaction writes once to each
+	most  int // transactions under way at a time
+	// linger is how long a transaction waits for company: for writes that are in no hurry and come all the time, each
+	// from somebody else. Zero, as it is for all others: not at all.
+	linger time.Duration
+	run    func(ctx context.Context, ops []T) ([]error, error) // the outcome of each, or the transaction's failure
+	row    func(T) string                                      // what it writes to; a transaction writes once to each
 
 	mu      sync.Mutex
 	waiting []*pending[T]
@@ -72,6 +76,9 @@ func (c *committer[T]) do(ctx context.Context, op T) error {
 // drain commits what waits until nothing does, or few do while others are at it.
 func (c *committer[T]) drain() {
 	for {
+		if c.linger > 0 {
+			_ = wait(c.s.closed, c.linger) // not once the store is being closed
+		}
 		group := c.next()
 		if len(group) == 0 {
 			return

@@ -41,6 +41,10 @@ type Store struct {
 
 var _ hub.Store = (*Store)(nil)
 
+// renewLinger is how long the renewal of a lease waits for others. Thousands of runners send one every few seconds, hardly
+// two at the same moment; a lease lasts a thousand times as long.
+const renewLinger = 20 * time.Millisecond
+
 var errClosed = errors.New("postgres: the store was closed")
 
 // Open connects to the database at url, brings its schema up to date unless told not to, and reads its
@@ -56,6 +60,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	s.lookups = newLookups(s)
 	s.intake = newCommitter(s, "enqueue or lease", 1, s.takeIn, (*intake).jobID)
 	s.renewals = newCommitter(s, "renew a lease", 1, s.renewAll, func(c *hub.Change) string { return c.Job.ID })
+	s.renewals.linger = renewLinger
 	s.changes = newCommitter(s, "write a decision", 2, s.applyAll, func(c *hub.Change) string { return c.Job.ID })
 	if err := s.migrate(ctx); err != nil {
 		return nil, err
