@@ -32,7 +32,7 @@ func (s *Service) claim(q hub.QueuedJob) *handoff {
 	return &handoff{w, d, proof}
 }
 
-// change is what is written with the job.
+// handoffChange is what is written with the job, nil where nobody was claimed for it.
 func (s *Service) handoffChange(h *handoff, payload hub.JobPayload) *hub.Change {
 	if h == nil {
 		return nil
