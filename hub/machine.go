@@ -130,8 +130,8 @@ type Report struct {
 	Result  []byte // its JSON
 }
 
-// Settle ends an attempt by its runner's report. An infrastructure failure
-// queues the job again while attempts remain; everything else settles it.
+// Settle ends an attempt by its runner's report. An infrastructure failure queues the job again while attempts
+// remain, or cancels it where that was asked for; everything else settles it.
 func Settle(j Job, p JobPayload, proof Proof, r Report, now time.Time) (Decision, error) {
 	if err := j.Fence(proof); err != nil {
 		return Decision{}, err
@@ -159,7 +159,12 @@ func Settle(j Job, p JobPayload, proof Proof, r Report, now time.Time) (Decision
 		r.Failure = &f
 	}
 	end := AttemptEnd{State: as, At: now, Failure: r.Failure, ReportDigest: r.Digest, Result: r.Result}
-	if r.Failure != nil && r.State != JobCanceled && j.CancelRequestedAt.IsZero() && retried(p, r.Failure.Class) {
+	switch {
+	case r.Failure == nil || r.State == JobCanceled:
+	case !j.CancelRequestedAt.IsZero() && r.Failure.Class.Infrastructure():
+		// Nobody wants it to run again, and whoever canceled it looks for that, not for what became of its machine.
+		return settle(j, end, JobCanceled, canceled(j.CancelReason), now), nil
+	case j.CancelRequestedAt.IsZero() && retried(p, r.Failure.Class):
 		return lose(j, end, *r.Failure, r.State, now), nil
 	}
 	return settle(j, end, r.State, r.Failure, now), nil

@@ -165,7 +165,7 @@ func TestTransitions(t *testing.T) {
 		},
 		"canceling": {
 			"lease": conflict, "heartbeat": "running", "succeed": "succeeded -succeeded job.succeeded",
-			"fail": "failed -failed job.failed", "fail infra": "failed -failed job.failed",
+			"fail": "failed -failed job.failed", "fail infra": "canceled -failed job.canceled",
 			"time out": "timed_out -timed_out job.timed_out", "canceled": "canceled -canceled job.canceled",
 			"release": "canceled -released job.canceled", "cancel": same, "reject": conflict,
 			"expire": "canceled -canceled job.canceled", "expire soon": same, "runner gone": "canceled -canceled job.canceled",

@@ -12,7 +12,7 @@ import (
 var endings = map[string][]string{
 	"job.succeeded": {"succeeded"},
 	"job.failed":    {"failed", "lost"},
-	"job.canceled":  {"canceled", "released"},
+	"job.canceled":  {"canceled", "released", "failed"},
 	"job.timed_out": {"timed_out"},
 	"job.rejected":  {},
 }

@@ -144,8 +144,9 @@ inline judge(e, r) {
 	outdated[me] = false;
 	if
 	:: HOLDS(e) && r == success                         -> d = succeed
-	:: HOLDS(e) && r == breakage && (CANCELED || LAST)  -> d = fail
-	:: HOLDS(e) && r == breakage && !(CANCELED || LAST) -> d = lose
+	:: HOLDS(e) && r == breakage && CANCELED            -> d = cancel
+	:: HOLDS(e) && r == breakage && !CANCELED && LAST   -> d = fail
+	:: HOLDS(e) && r == breakage && !CANCELED && !LAST  -> d = lose
 #ifdef REPEAT_IS_ANOTHER
 	:: !HOLDS(e)                                        -> d = refuse
 #else

@@ -173,7 +173,7 @@ func TestWhoLosesARaceReadsAgain(t *testing.T) {
 		if got := m.settle(failure(l, hub.ClassImagePull)); got.Requeued {
 			t.Error("a canceled job was queued again")
 		}
-		w.wantState(second.ID, hub.JobFailed)
+		w.wantState(second.ID, hub.JobCanceled)
 		// Without end it is told to come back.
 		third := w.submit()
 		h.hook(func() {

@@ -269,9 +269,9 @@ func (m *model) reported(h int, g grant, o outcome, a answer) error {
 	case infra:
 		if j.canceled.IsZero() {
 			m.lose(h, j, hub.AttemptFailed)
-			break
+		} else {
+			m.end(j, hub.JobCanceled, hub.AttemptFailed)
 		}
-		fallthrough
 	case broke:
 		m.end(j, hub.JobFailed, hub.AttemptFailed)
 	}
