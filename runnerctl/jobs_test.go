@@ -17,11 +17,11 @@ const (
 )
 
 // byName runs jobs by their names: "fails" fails, all others say what they are.
-func byName(ctx context.Context, id topology.Identity, s *topology.Spec, obs topology.Observer) topology.Result {
-	if s.Name == "fails" {
-		return topologytest.Exit(7, "trying", "\x1b[31mfailed\x1b[2J")(ctx, id, s, obs)
+func byName(ctx context.Context, work topology.Work, obs topology.Observer) topology.Result {
+	if work.Spec.Name == "fails" {
+		return topologytest.Exit(7, "trying", "\x1b[31mfailed\x1b[2J")(ctx, work, obs)
 	}
-	return topologytest.Exit(0, "hello", "\x1b[32mworld\x1b[0m", "raw \xff")(ctx, id, s, obs)
+	return topologytest.Exit(0, "hello", "\x1b[32mworld\x1b[0m", "raw \xff")(ctx, work, obs)
 }
 
 // ready is a hub with a machine that runs jobs, one of which has succeeded and one failed.

@@ -1,6 +1,9 @@
 package topology
 
-import "context"
+import (
+	"context"
+	"io"
+)
 
 // Engine is what an execution needs of a container engine, in the words of the
 // domain. topology/docker and topologytest.Fake implement it and pass the suite
@@ -40,6 +43,16 @@ type Engine interface {
 	// OpenDir lets every user of a created container write to an absolute directory
 	// in it, which is made if need be.
 	OpenDir(ctx context.Context, container, dir string) error
+	// CopyTo unpacks a tar stream into an absolute directory of a container that was
+	// created and perhaps started. Owners and modes are those of the stream; those of
+	// the directory itself stay. Only ctx bounds how long the stream may take.
+	// KindNotFound when the container or the directory is not there.
+	CopyTo(ctx context.Context, container, dir string, tar io.Reader) error
+	// CopyFrom returns the file or folder at an absolute path of a container, running
+	// or not, as a tar stream; its entries begin with the path's last element and a
+	// symbolic link comes as one. The caller closes it. KindNotFound when the
+	// container or the path is not there.
+	CopyFrom(ctx context.Context, container, path string) (io.ReadCloser, error)
 
 	// Start runs a created container. It is heard from its first byte on: output
 	// and exit are listened for before the process exists. out is called from one

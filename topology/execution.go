@@ -27,6 +27,15 @@ type Identity struct {
 	Epoch   int64
 }
 
+// Work is one attempt to execute.
+type Work struct {
+	Identity
+	Spec *Spec
+	// Source is a folder on this machine whose tree the workspace starts with; ""
+	// is none. It is read while the topology comes up and not changed.
+	Source string
+}
+
 // Causes that end a running attempt early, given to context.WithCancelCause.
 var (
 	// ErrCanceled asks for SIGTERM, the grace and then SIGKILL; the result is canceled.
@@ -156,7 +165,7 @@ type Executor interface {
 	// the topology may still go on (Close and Sweep wait for it). It always returns a result: engine
 	// errors become failures. ctx is ended with one of the causes above; the
 	// spec's timeout is kept by Run itself.
-	Run(ctx context.Context, id Identity, spec *Spec, obs Observer) Result
+	Run(ctx context.Context, work Work, obs Observer) Result
 	// Sweep removes what earlier runs of this runner left behind (a killed
 	// process, say), except the attempts in live, and says what it found.
 	Sweep(ctx context.Context, hub, runner string, live []Identity) (Leaks, error)

@@ -11,18 +11,18 @@ import (
 
 // play runs a job by its plan, in place of a container engine, and notes what it has logged.
 func play(l *ledger) topologytest.RunFunc {
-	return func(ctx context.Context, id topology.Identity, spec *topology.Spec, obs topology.Observer) topology.Result {
-		p, err := planOf(spec)
+	return func(ctx context.Context, work topology.Work, obs topology.Observer) topology.Result {
+		p, err := planOf(work.Spec)
 		if err != nil {
 			return topology.Result{Status: topology.Failed, Failure: &topology.Failure{Class: topology.ClassScript, Message: err.Error()}}
 		}
-		ctx, cancel := context.WithTimeout(ctx, time.Duration(spec.Timeout))
+		ctx, cancel := context.WithTimeout(ctx, time.Duration(work.Spec.Timeout))
 		defer cancel()
 		obs.Phase(topology.PhaseRunning, "")
-		logged := speak(ctx, p, id.Attempt, obs)
-		res := end(ctx, p, id.Attempt)
+		logged := speak(ctx, p, work.Attempt, obs)
+		res := end(ctx, p, work.Attempt)
 		// Before the result is: an attempt that is reported has its entry.
-		l.note(entry{Did: didRun, Job: id.Job, Attempt: id.Attempt, Epoch: id.Epoch, Lines: logged})
+		l.note(entry{Did: didRun, Job: work.Job, Attempt: work.Attempt, Epoch: work.Epoch, Lines: logged})
 		return res
 	}
 }

@@ -146,9 +146,9 @@ func TestCancelArrivesAtOnce(t *testing.T) {
 		h := newHub()
 		started := make(chan topology.Identity)
 		cause := make(chan error, 1)
-		exec := topologytest.NewExecutor(func(ctx context.Context, id topology.Identity, _ *topology.Spec, obs topology.Observer) topology.Result {
+		exec := topologytest.NewExecutor(func(ctx context.Context, work topology.Work, obs topology.Observer) topology.Result {
 			obs.Phase(topology.PhaseRunning, "")
-			started <- id
+			started <- work.Identity
 			<-ctx.Done()
 			cause <- context.Cause(ctx)
 			return topologytest.Ended(ctx)
@@ -177,12 +177,12 @@ func TestCancelArrivesAtOnce(t *testing.T) {
 func TestPhasesAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub()
-		exec := topologytest.NewExecutor(func(ctx context.Context, id topology.Identity, spec *topology.Spec, obs topology.Observer) topology.Result {
+		exec := topologytest.NewExecutor(func(ctx context.Context, work topology.Work, obs topology.Observer) topology.Result {
 			obs.Phase(topology.PhasePulling, "")
 			pass(4 * time.Second)
 			obs.Phase(topology.PhaseRunning, "build")
 			pass(4 * time.Second)
-			return topologytest.Exit(0)(ctx, id, spec, obs)
+			return topologytest.Exit(0)(ctx, work, obs)
 		})
 		r := start(t, agent.Config{Client: h, Executor: exec})
 		h.Submit("job_1", quickSpec)
@@ -225,8 +225,8 @@ func TestStaleLeaseKillsAndReportsNothing(t *testing.T) {
 		h := newHub()
 		started := make(chan topology.Identity)
 		cause := make(chan error, 1)
-		exec := topologytest.NewExecutor(func(ctx context.Context, id topology.Identity, _ *topology.Spec, _ topology.Observer) topology.Result {
-			started <- id
+		exec := topologytest.NewExecutor(func(ctx context.Context, work topology.Work, _ topology.Observer) topology.Result {
+			started <- work.Identity
 			<-ctx.Done()
 			cause <- context.Cause(ctx)
 			return topologytest.Ended(ctx)
@@ -265,7 +265,7 @@ func TestSpecThatCannotBeRead(t *testing.T) {
 func TestPanicOfTheExecutorCostsOneJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub()
-		exec := topologytest.NewExecutor(func(context.Context, topology.Identity, *topology.Spec, topology.Observer) topology.Result {
+		exec := topologytest.NewExecutor(func(context.Context, topology.Work, topology.Observer) topology.Result {
 			panic("boom")
 		})
 		r := start(t, agent.Config{Client: h, Executor: exec})
@@ -314,8 +314,8 @@ func TestUnpairedWhileAJobRuns(t *testing.T) {
 		h := newHub()
 		started := make(chan topology.Identity)
 		cause := make(chan error, 1)
-		exec := topologytest.NewExecutor(func(ctx context.Context, id topology.Identity, _ *topology.Spec, _ topology.Observer) topology.Result {
-			started <- id
+		exec := topologytest.NewExecutor(func(ctx context.Context, work topology.Work, _ topology.Observer) topology.Result {
+			started <- work.Identity
 			<-ctx.Done()
 			cause <- context.Cause(ctx)
 			return topologytest.Ended(ctx)

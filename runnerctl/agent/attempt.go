@@ -114,7 +114,7 @@ func (t *attempt) execute(ctx context.Context, spec *topology.Spec, obs topology
 			res = internal(fmt.Sprintf("The runner failed: %v", p))
 		}
 	}()
-	return t.a.cfg.Executor.Run(ctx, t.id, spec, obs)
+	return t.a.cfg.Executor.Run(ctx, topology.Work{Identity: t.id, Spec: spec}, obs)
 }
 
 // report is what to tell the hub of an execution, nil if nobody wants to know.

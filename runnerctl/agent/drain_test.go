@@ -50,9 +50,9 @@ func TestDrainTimeoutGivesTheLeaseBack(t *testing.T) {
 		h := newHub()
 		started := make(chan topology.Identity)
 		cause := make(chan error, 1)
-		exec := topologytest.NewExecutor(func(ctx context.Context, id topology.Identity, _ *topology.Spec, obs topology.Observer) topology.Result {
+		exec := topologytest.NewExecutor(func(ctx context.Context, work topology.Work, obs topology.Observer) topology.Result {
 			topologytest.Log(obs, "half done")
-			started <- id
+			started <- work.Identity
 			<-ctx.Done()
 			cause <- context.Cause(ctx)
 			return topologytest.Ended(ctx)
@@ -98,10 +98,10 @@ func TestAJobThatFinishesDuringTheDrainIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub()
 		started := make(chan topology.Identity)
-		exec := topologytest.NewExecutor(func(ctx context.Context, id topology.Identity, spec *topology.Spec, obs topology.Observer) topology.Result {
-			started <- id
+		exec := topologytest.NewExecutor(func(ctx context.Context, work topology.Work, obs topology.Observer) topology.Result {
+			started <- work.Identity
 			<-ctx.Done() // and succeeds all the same
-			return topologytest.Exit(0)(context.WithoutCancel(ctx), id, spec, obs)
+			return topologytest.Exit(0)(context.WithoutCancel(ctx), work, obs)
 		})
 		r := start(t, agent.Config{Client: h, Executor: exec})
 		h.Submit("job_1", quickSpec)

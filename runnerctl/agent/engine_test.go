@@ -65,12 +65,12 @@ func TestEngineThatFailsUnderAJobIsLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub()
 		runs := 0
-		exec := topologytest.NewExecutor(func(ctx context.Context, id topology.Identity, spec *topology.Spec, obs topology.Observer) topology.Result {
+		exec := topologytest.NewExecutor(func(ctx context.Context, work topology.Work, obs topology.Observer) topology.Result {
 			runs++
 			if runs <= 20 {
-				return topologytest.Fail(topology.ClassDockerUnavailable, "the engine went away")(ctx, id, spec, obs)
+				return topologytest.Fail(topology.ClassDockerUnavailable, "the engine went away")(ctx, work, obs)
 			}
-			return topologytest.Exit(0)(ctx, id, spec, obs)
+			return topologytest.Exit(0)(ctx, work, obs)
 		})
 		r := start(t, agent.Config{Client: h, Executor: exec})
 		begin := time.Now()
@@ -95,11 +95,11 @@ func TestSweepComesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub()
 		exec := &topologytest.Executor{Leftovers: topology.Leaks{Containers: 2, Networks: 1}}
-		exec.Script = func(ctx context.Context, id topology.Identity, spec *topology.Spec, obs topology.Observer) topology.Result {
+		exec.Script = func(ctx context.Context, work topology.Work, obs topology.Observer) topology.Result {
 			if len(exec.Sweeps()) == 0 {
 				t.Error("a job was run before the sweep")
 			}
-			return topologytest.Exit(0)(ctx, id, spec, obs)
+			return topologytest.Exit(0)(ctx, work, obs)
 		}
 		dir := t.TempDir()
 		h.Submit("job_1", quickSpec)

@@ -18,7 +18,7 @@ import (
 
 // writes is a job that writes data to its standard output in records of up to 32 KiB.
 func writes(data []byte) topologytest.RunFunc {
-	return func(ctx context.Context, id topology.Identity, spec *topology.Spec, obs topology.Observer) topology.Result {
+	return func(ctx context.Context, work topology.Work, obs topology.Observer) topology.Result {
 		for rest := data; len(rest) > 0; {
 			n := min(len(rest), 32<<10)
 			if err := obs.Log(topology.Record{Time: time.Now(), Stream: topology.Stdout, Data: rest[:n]}); err != nil {
@@ -26,7 +26,7 @@ func writes(data []byte) topologytest.RunFunc {
 			}
 			rest = rest[n:]
 		}
-		return topologytest.Exit(0)(ctx, id, spec, obs)
+		return topologytest.Exit(0)(ctx, work, obs)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestLogBytesSurvive(t *testing.T) {
 func TestManyWritersKeepTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub()
-		exec := topologytest.NewExecutor(func(ctx context.Context, id topology.Identity, spec *topology.Spec, obs topology.Observer) topology.Result {
+		exec := topologytest.NewExecutor(func(ctx context.Context, work topology.Work, obs topology.Observer) topology.Result {
 			done := make(chan struct{})
 			for w := range 4 {
 				go func() {
@@ -96,7 +96,7 @@ func TestManyWritersKeepTheirOrder(t *testing.T) {
 			for range 4 {
 				<-done
 			}
-			return topologytest.Exit(0)(ctx, id, spec, obs)
+			return topologytest.Exit(0)(ctx, work, obs)
 		})
 		r := start(t, agent.Config{Client: h, Executor: exec})
 		h.Submit("job_1", quickSpec)
@@ -243,7 +243,7 @@ func TestFullDisk(t *testing.T) {
 				h.Submit("job_1", quickSpec)
 				var last agent.Status
 				cause := make(chan error, 1)
-				exec := topologytest.NewExecutor(func(ctx context.Context, id topology.Identity, spec *topology.Spec, obs topology.Observer) topology.Result {
+				exec := topologytest.NewExecutor(func(ctx context.Context, _ topology.Work, obs topology.Observer) topology.Result {
 					for range 10 {
 						_ = obs.Log(topology.Record{Time: time.Now(), Stream: topology.Stdout, Data: []byte("line\n")})
 					}

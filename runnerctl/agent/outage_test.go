@@ -192,8 +192,8 @@ func TestDeadlineKillsWhenTheHubIsAway(t *testing.T) {
 		h.Lease = func(l *mcp.Lease) { l.DeadlineMS = 60_000 }
 		started := make(chan topology.Identity)
 		cause := make(chan error, 1)
-		exec := topologytest.NewExecutor(func(ctx context.Context, id topology.Identity, _ *topology.Spec, _ topology.Observer) topology.Result {
-			started <- id
+		exec := topologytest.NewExecutor(func(ctx context.Context, work topology.Work, _ topology.Observer) topology.Result {
+			started <- work.Identity
 			<-ctx.Done()
 			cause <- context.Cause(ctx)
 			return topologytest.Ended(ctx)

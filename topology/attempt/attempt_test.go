@@ -69,7 +69,7 @@ func (b *bench) run(ctx context.Context, spec *topology.Spec) topology.Result {
 	if spec.Image == "" {
 		spec.Image = topologytest.FakeImage
 	}
-	return b.exec.Run(ctx, id, spec, b.obs)
+	return b.exec.Run(ctx, topology.Work{Identity: id, Spec: spec}, b.obs)
 }
 
 func command(script string) []string { return []string{"sh", script} }
@@ -198,7 +198,7 @@ func TestNoAlwaysStepAfterACancel(t *testing.T) {
 func TestImageWithoutAShell(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.fake.AddProgram(`trap '' HUP INT TERM; read -r _`, func(*topologytest.FakeProcess) int { return 127 })
-		r := b.run(b.Context(), &topology.Spec{Steps: []topology.Step{{Name: "a", Run: "ok"}, {Name: "b", Run: "ok", Always: true}}})
+		r := b.run(b.Context(), &topology.Spec{Steps: []topology.Step{{Name: "a", Run: "hang"}, {Name: "b", Run: "ok", Always: true}}})
 		b.want(r, "failed spec_invalid")
 		if !strings.Contains(r.Failure.Message, "has no /bin/sh") {
 			b.Errorf("%+v", r.Failure)

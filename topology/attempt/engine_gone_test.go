@@ -32,7 +32,7 @@ func TestFrozenEngine(t *testing.T) {
 				e := New(fake, Options{Patience: 30 * time.Second})
 				begin := time.Now()
 				time.AfterFunc(5*time.Second, fake.Freeze)
-				r := e.Run(t.Context(), id, spec, &topologytest.Observer{})
+				r := e.Run(t.Context(), topology.Work{Identity: id, Spec: spec}, &topologytest.Observer{})
 				if r.Status != topology.Failed || r.Failure.Class != topology.ClassDockerUnavailable {
 					t.Errorf("%+v", r.Failure)
 				}
@@ -67,7 +67,7 @@ func TestCancelOnAFrozenEngine(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, fake.Freeze)
 		time.AfterFunc(2*time.Second, func() { cancel(topology.ErrCanceled) })
-		r := e.Run(ctx, id, &topology.Spec{Image: topologytest.FakeImage, Command: command("hang")}, &topologytest.Observer{})
+		r := e.Run(ctx, topology.Work{Identity: id, Spec: &topology.Spec{Image: topologytest.FakeImage, Command: command("hang")}}, &topologytest.Observer{})
 		if r.Status != topology.Canceled {
 			t.Errorf("%+v", r)
 		}

@@ -135,7 +135,7 @@ func TestRemovedHears(t *testing.T) {
 			}
 			heard <- leaks
 		}})
-		r := e.Run(t.Context(), id, &topology.Spec{Image: topologytest.FakeImage, Command: command("ok")}, &topologytest.Observer{})
+		r := e.Run(t.Context(), topology.Work{Identity: id, Spec: &topology.Spec{Image: topologytest.FakeImage, Command: command("ok")}}, &topologytest.Observer{})
 		if leaks := <-heard; leaks.Total() != 0 || r.Status != topology.Succeeded {
 			t.Errorf("%+v, %+v", leaks, r)
 		}

@@ -17,6 +17,7 @@ type execution struct {
 	e     *Executor
 	id    topology.Identity
 	spec  *topology.Spec
+	work  topology.Work
 	names topology.Names
 	obs   topology.Observer
 	begin time.Time
@@ -42,10 +43,11 @@ type execution struct {
 }
 
 // Run executes one attempt; see topology.Executor.
-func (e *Executor) Run(ctx context.Context, id topology.Identity, spec *topology.Spec, obs topology.Observer) topology.Result {
+func (e *Executor) Run(ctx context.Context, work topology.Work, obs topology.Observer) topology.Result {
+	id, spec := work.Identity, work.Spec
 	e.enter(id)
 	x := &execution{
-		e: e, id: id, spec: spec, obs: obs, begin: time.Now(),
+		e: e, id: id, spec: spec, work: work, obs: obs, begin: time.Now(),
 		names:    topology.NamesFor(spec, id, topology.NewTag()),
 		services: map[string]*service{},
 	}

@@ -64,7 +64,7 @@ func compare(b *testing.B, spec *topology.Spec, svc *bareService) {
 	bare := newBareClient(b, id)
 	run := func() time.Duration {
 		begin := time.Now()
-		result := executor.Run(ctx, id, spec, &topologytest.Observer{})
+		result := executor.Run(ctx, topology.Work{Identity: id, Spec: spec}, &topologytest.Observer{})
 		took := time.Since(begin)
 		if result.Status != topology.Succeeded {
 			b.Fatalf("%+v", result.Failure)

@@ -117,7 +117,7 @@ func TestEngineStopsAnswering(t *testing.T) {
 			}
 			obs, ready := awaitLog("ready")
 			done := make(chan topology.Result, 1)
-			go func() { done <- frozen.Run(t.Context(), id, spec, obs) }()
+			go func() { done <- frozen.Run(t.Context(), topology.Work{Identity: id, Spec: spec}, obs) }()
 			select {
 			case <-ready:
 			case r := <-done:

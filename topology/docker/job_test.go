@@ -15,7 +15,7 @@ func TestImageDefaultsHold(t *testing.T) {
 	t.Parallel()
 	id := identity(t)
 	e, obs := newExecutor(t, id.Hub, docker.Options{}), &topologytest.Observer{}
-	r := e.Run(t.Context(), id, &topology.Spec{Image: entrypoint}, obs)
+	r := e.Run(t.Context(), topology.Work{Identity: id, Spec: &topology.Spec{Image: entrypoint}}, obs)
 	wantResult(t, r, "succeeded 0")
 	// The image has an ENTRYPOINT, a CMD, a USER and an ENV; its WORKDIR gives way to the workspace.
 	if got := obs.Text(topology.Stdout, ""); got != "entrypoint default words in /workspace as nobody, GREETING=hello\n" {
@@ -25,7 +25,7 @@ func TestImageDefaultsHold(t *testing.T) {
 		t.Errorf("%v", r.Images)
 	}
 	obs = &topologytest.Observer{}
-	wantResult(t, e.Run(t.Context(), id, &topology.Spec{Image: entrypoint, Command: []string{"my", "own"}}, obs), "succeeded 0")
+	wantResult(t, e.Run(t.Context(), topology.Work{Identity: id, Spec: &topology.Spec{Image: entrypoint, Command: []string{"my", "own"}}}, obs), "succeeded 0")
 	if got := obs.Text(topology.Stdout, ""); !strings.HasPrefix(got, "entrypoint my own in") {
 		t.Errorf("%q", got)
 	}
@@ -35,10 +35,10 @@ func TestJobEnvironment(t *testing.T) {
 	t.Parallel()
 	id := identity(t)
 	e, obs := newExecutor(t, id.Hub, docker.Options{}), &topologytest.Observer{}
-	r := e.Run(t.Context(), id, &topology.Spec{
+	r := e.Run(t.Context(), topology.Work{Identity: id, Spec: &topology.Spec{
 		Image: busybox, User: "1000:1000", WorkingDir: "/w/x", Env: map[string]string{"A": "b c"},
 		Command: sh(`echo "$CI $RUNNERHUB_JOB_ID $RUNNERHUB_ATTEMPT $TERM [$A]"; pwd; id -u; echo x > file && cat file; exit 4`),
-	}, obs)
+	}}, obs)
 	wantResult(t, r, "failed script 4 job")
 	if got, want := obs.Text(topology.Stdout, ""), "true "+id.Job+" 1 dumb [b c]\n/w/x\n1000\nx\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
@@ -49,7 +49,7 @@ func TestSteps(t *testing.T) {
 	t.Parallel()
 	id := identity(t)
 	e, obs := newExecutor(t, id.Hub, docker.Options{}), &topologytest.Observer{}
-	r := e.Run(t.Context(), id, &topology.Spec{
+	r := e.Run(t.Context(), topology.Work{Identity: id, Spec: &topology.Spec{
 		Image: entrypoint, User: "1000", Env: map[string]string{"A": "job", "B": "job"},
 		Steps: []topology.Step{
 			{Name: "write", Run: "echo $A $B > file; export C=gone", Env: map[string]string{"B": "step"}},
@@ -58,7 +58,7 @@ func TestSteps(t *testing.T) {
 			{Name: "skip", Run: "echo skipped"},
 			{Name: "clean", Run: "cat file; echo [$B] [$C]; exit 9", Always: true},
 		},
-	}, obs)
+	}}, obs)
 	wantResult(t, r, "failed script 1 job", "step fail")
 	var got []string
 	for _, s := range r.Steps {
@@ -96,10 +96,10 @@ func TestStepsAsManyAsOneLikes(t *testing.T) {
 	id := identity(t)
 	e, obs := newExecutor(t, id.Hub, docker.Options{}), &topologytest.Observer{}
 	// What steps leave behind is reaped by the init in front: no zombie is left.
-	r := e.Run(t.Context(), id, &topology.Spec{Image: busybox, Steps: []topology.Step{
+	r := e.Run(t.Context(), topology.Work{Identity: id, Spec: &topology.Spec{Image: busybox, Steps: []topology.Step{
 		{Name: "1", Run: "(sleep 0.1 &) ; (sleep 0.1 &)"},
 		{Name: "2", Run: "sleep 0.5; ps -o stat | grep -c Z || true"},
-	}}, obs)
+	}}}, obs)
 	wantResult(t, r, "succeeded 0")
 	if got := obs.Text(topology.Stdout, ""); got != "0\n" {
 		t.Errorf("zombies: %q", got)
@@ -130,7 +130,7 @@ func TestJobsThatCannotRun(t *testing.T) {
 	id := identity(t)
 	e := newExecutor(t, id.Hub, docker.Options{})
 	for name, tt := range tests {
-		r := e.Run(t.Context(), id, tt.spec, &topologytest.Observer{})
+		r := e.Run(t.Context(), topology.Work{Identity: id, Spec: tt.spec}, &topologytest.Observer{})
 		t.Log(name)
 		if tt.words == "" {
 			wantResult(t, r, tt.want)
@@ -145,20 +145,20 @@ func TestOutOfMemory(t *testing.T) {
 	id := identity(t)
 	e := newExecutor(t, id.Hub, docker.Options{})
 	limits := topology.Resources{Memory: 32 << 20}
-	r := e.Run(t.Context(), id, &topology.Spec{Image: busybox, Command: []string{"tail", "/dev/zero"}, Resources: limits}, &topologytest.Observer{})
+	r := e.Run(t.Context(), topology.Work{Identity: id, Spec: &topology.Spec{Image: busybox, Command: []string{"tail", "/dev/zero"}, Resources: limits}}, &topologytest.Observer{})
 	wantResult(t, r, "failed oom 137 SIGKILL job", "32MiB")
 	// In steps the container lives on, and what comes after can still run.
 	obs := &topologytest.Observer{}
-	r = e.Run(t.Context(), id, &topology.Spec{Image: busybox, Resources: limits, Steps: []topology.Step{
+	r = e.Run(t.Context(), topology.Work{Identity: id, Spec: &topology.Spec{Image: busybox, Resources: limits, Steps: []topology.Step{
 		{Name: "fine", Run: "true"},
 		{Name: "greedy", Run: "tail /dev/zero || exit 2"}, // a code that tells nothing
 		{Name: "after", Run: "echo still here", Always: true},
-	}}, obs)
+	}}}, obs)
 	wantResult(t, r, "failed oom 2 job", "step greedy", "32MiB")
 	if got := obs.Text(topology.Stdout, ""); got != "still here\n" {
 		t.Errorf("%q", got)
 	}
 	// A kill that memory is not the reason of.
-	r = e.Run(t.Context(), id, &topology.Spec{Image: busybox, Resources: limits, Steps: []topology.Step{{Name: "a", Run: "kill -9 $$"}}}, &topologytest.Observer{})
+	r = e.Run(t.Context(), topology.Work{Identity: id, Spec: &topology.Spec{Image: busybox, Resources: limits, Steps: []topology.Step{{Name: "a", Run: "kill -9 $$"}}}}, &topologytest.Observer{})
 	wantResult(t, r, "failed script 137 SIGKILL job")
 }

@@ -26,7 +26,7 @@ head -c 300000 /dev/urandom > /tmp/random; cat /tmp/random >&2; sha256sum </tmp/
 		"step":    {Image: busybox, Steps: []topology.Step{{Name: "a", Run: script}}},
 	} {
 		obs := &topologytest.Observer{}
-		r := e.Run(t.Context(), id, spec, obs)
+		r := e.Run(t.Context(), topology.Work{Identity: id, Spec: spec}, obs)
 		t.Log(name)
 		wantResult(t, r, "succeeded 0")
 		line, rest, _ := strings.Cut(obs.Text(topology.Stdout, ""), "\n")
@@ -65,9 +65,9 @@ func TestLogSurvivesASlowObserver(t *testing.T) {
 				}
 				return nil
 			}}
-			r := e.Run(t.Context(), own, &topology.Spec{
+			r := e.Run(t.Context(), topology.Work{Identity: own, Spec: &topology.Spec{
 				Image: busybox, Network: topology.NetworkNone, Command: sh("yes 0123456789abcde | head -c " + itoa(size)),
-			}, obs)
+			}}, obs)
 			wantResult(t, r, "succeeded 0")
 			if got := obs.Text(topology.Stdout, ""); len(got) != size || strings.Trim(got, "0123456789abcde\n") != "" {
 				t.Errorf("%d bytes, want %d", len(got), size)
@@ -81,13 +81,13 @@ func TestLogsOfServices(t *testing.T) {
 	t.Parallel()
 	id := identity(t)
 	e, obs := newExecutor(t, id.Hub, docker.Options{}), &topologytest.Observer{}
-	r := e.Run(t.Context(), id, &topology.Spec{
+	r := e.Run(t.Context(), topology.Work{Identity: id, Spec: &topology.Spec{
 		Image: busybox, Command: sh("echo job; wget -q -O /dev/null http://web:8080/"),
 		Services: map[string]topology.Service{"web": {
 			Image: busybox, Command: sh("echo starting; mkdir /www; echo hi > /www/index.html; exec httpd -f -v -p 8080 -h /www"),
 			Healthcheck: &topology.Healthcheck{Test: []string{"CMD-SHELL", "wget -q -O /dev/null http://127.0.0.1:8080/"}},
 		}},
-	}, obs)
+	}}, obs)
 	wantResult(t, r, "succeeded 0")
 	if got := obs.Text(topology.Stdout, ""); got != "job\n" {
 		t.Errorf("job %q", got)

@@ -146,7 +146,7 @@ func TestPullFromAPrivateRegistry(t *testing.T) {
 	spec := &topology.Spec{Image: ref, Command: []string{"/bin/busybox", "true"}}
 	run := func(config string, spec *topology.Spec) (topology.Result, *topologytest.Observer) {
 		obs, own := &topologytest.Observer{}, identity(t)
-		return newExecutor(t, own.Hub, docker.Options{ConfigDir: config}).Run(t.Context(), own, spec, obs), obs
+		return newExecutor(t, own.Hub, docker.Options{ConfigDir: config}).Run(t.Context(), topology.Work{Identity: own, Spec: spec}, obs), obs
 	}
 	r, _ := run(t.TempDir(), spec)
 	wantResult(t, r, "failed image_pull", "no basic auth credentials", "docker login")
@@ -186,7 +186,7 @@ func TestPullFromAPrivateRegistry(t *testing.T) {
 		both.Go(func() {
 			own := id
 			own.Attempt = 10 + i
-			wantResult(t, e.Run(t.Context(), own, spec, &topologytest.Observer{}), "succeeded 0")
+			wantResult(t, e.Run(t.Context(), topology.Work{Identity: own, Spec: spec}, &topologytest.Observer{}), "succeeded 0")
 		})
 	}
 	both.Wait()

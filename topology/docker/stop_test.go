@@ -47,7 +47,7 @@ func TestStops(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			done := make(chan topology.Result, 1)
-			go func() { done <- e.Run(ctx, own, spec, obs) }()
+			go func() { done <- e.Run(ctx, topology.Work{Identity: own, Spec: spec}, obs) }()
 			select {
 			case <-ready:
 			case r := <-done:
@@ -67,7 +67,7 @@ func TestTimeout(t *testing.T) {
 	id := identity(t)
 	e := newExecutor(t, id.Hub, docker.Options{})
 	obs, _ := awaitLog("never")
-	r := e.Run(t.Context(), id, &topology.Spec{Image: busybox, Command: []string{"sleep", "1000"}, Timeout: topology.Duration(5 * time.Second)}, obs)
+	r := e.Run(t.Context(), topology.Work{Identity: id, Spec: &topology.Spec{Image: busybox, Command: []string{"sleep", "1000"}, Timeout: topology.Duration(5 * time.Second)}}, obs)
 	if r.Status != topology.TimedOut || r.Failure.Class != topology.ClassTimeout {
 		t.Errorf("%+v", r)
 	}

@@ -34,10 +34,10 @@ func TestVictim(t *testing.T) {
 		_, _ = os.Stdout.Write(r.Data)
 		return nil
 	}}
-	e.Run(t.Context(), id, &topology.Spec{
+	e.Run(t.Context(), topology.Work{Identity: id, Spec: &topology.Spec{
 		Image: busybox, Command: sh("echo victim is ready; exec sleep 1000"),
 		Services: map[string]topology.Service{"db": {Image: busybox, Command: []string{"sleep", "1000"}}},
-	}, obs)
+	}}, obs)
 }
 
 func TestSweepAfterKill(t *testing.T) {

@@ -18,7 +18,7 @@ func TestServicesInTheirOrder(t *testing.T) {
 	id := identity(t)
 	e, obs := newExecutor(t, id.Hub, docker.Options{}), &topologytest.Observer{}
 	begin := time.Now()
-	r := e.Run(t.Context(), id, &topology.Spec{
+	r := e.Run(t.Context(), topology.Work{Identity: id, Spec: &topology.Spec{
 		Image: busybox, Network: topology.NetworkRestricted,
 		Command: sh(`for s in db seed app job; do ping -c 1 -W 2 $s >/dev/null 2>&1 && echo reached $s; done`),
 		Services: map[string]topology.Service{
@@ -30,7 +30,7 @@ func TestServicesInTheirOrder(t *testing.T) {
 			"seed": {Image: busybox, Command: sh("sleep 0.2; echo seeded"), DependsOn: map[string]topology.Dependency{"db": {Condition: topology.ServiceStarted}}},
 			"db":   {Image: withCheck, Command: sh("sleep 0.3; touch /ready; exec sleep 1000")},
 		},
-	}, obs)
+	}}, obs)
 	wantResult(t, r, "succeeded 0")
 	if got := obs.Text(topology.Stdout, ""); got != "reached db\nreached app\nreached job\n" {
 		t.Errorf("job %q; stderr %q", got, obs.Text(topology.Stderr, ""))
@@ -65,9 +65,9 @@ func TestServicesThatFail(t *testing.T) {
 	id := identity(t)
 	e := newExecutor(t, id.Hub, docker.Options{})
 	for name, tt := range tests {
-		r := e.Run(t.Context(), id, &topology.Spec{
+		r := e.Run(t.Context(), topology.Work{Identity: id, Spec: &topology.Spec{
 			Image: busybox, Command: []string{"sleep", "1000"}, Services: map[string]topology.Service{"db": tt.service},
-		}, &topologytest.Observer{})
+		}}, &topologytest.Observer{})
 		t.Log(name)
 		wantResult(t, r, tt.want, tt.words...)
 	}
@@ -77,10 +77,10 @@ func TestServiceThatDiesUnderTheJob(t *testing.T) {
 	t.Parallel()
 	id := identity(t)
 	e := newExecutor(t, id.Hub, docker.Options{})
-	r := e.Run(t.Context(), id, &topology.Spec{
+	r := e.Run(t.Context(), topology.Work{Identity: id, Spec: &topology.Spec{
 		Image: busybox, Command: sh("touch /tmp/x; wget -q http://db:8080/ || exec sleep 1000"),
 		Services: map[string]topology.Service{"db": {Image: busybox, Command: sh("nc -l -p 8080 >/dev/null; echo dying; exit 6")}},
-	}, &topologytest.Observer{})
+	}}, &topologytest.Observer{})
 	if r.Failure == nil || r.Failure.Class != topology.ClassServiceUnhealthy || !strings.Contains(r.Failure.Message, "dying") {
 		t.Errorf("%+v", r)
 	}
@@ -115,10 +115,10 @@ nc -w 3 "${gateway:-127.0.0.1}" ` + port + ` </dev/null && echo machine; true`)
 		topology.NetworkOpen: "service\nmachine\n", topology.NetworkRestricted: "service\n",
 	} {
 		obs := &topologytest.Observer{}
-		r := e.Run(t.Context(), id, &topology.Spec{
+		r := e.Run(t.Context(), topology.Work{Identity: id, Spec: &topology.Spec{
 			Image: busybox, Network: mode, Command: script,
 			Services: map[string]topology.Service{"db": {Image: busybox, Command: []string{"sleep", "1000"}}},
-		}, obs)
+		}}, obs)
 		wantResult(t, r, "succeeded 0")
 		if got := obs.Text(topology.Stdout, ""); got != want {
 			t.Errorf("%s: %q; %s", mode, got, obs.Text(topology.Stderr, ""))
@@ -130,9 +130,9 @@ func TestNoNetwork(t *testing.T) {
 	t.Parallel()
 	id := identity(t)
 	e, obs := newExecutor(t, id.Hub, docker.Options{}), &topologytest.Observer{}
-	r := e.Run(t.Context(), id, &topology.Spec{
+	r := e.Run(t.Context(), topology.Work{Identity: id, Spec: &topology.Spec{
 		Image: busybox, Network: topology.NetworkNone, Command: sh("grep -c : /proc/net/dev; ls /sys/class/net"),
-	}, obs)
+	}}, obs)
 	wantResult(t, r, "succeeded 0")
 	if got := obs.Text(topology.Stdout, ""); !strings.Contains(got, "lo") || strings.Contains(got, "eth") {
 		t.Errorf("%q", got)

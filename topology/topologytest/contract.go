@@ -26,6 +26,7 @@ func TestEngine(t *testing.T, image string, open func(t *testing.T) topology.Eng
 		"signals to execs":         testSignalAll,
 		"removal ends a container": testRemoval,
 		"directory for all users":  testOpenDir,
+		"files in and out":         testCopy,
 		"contexts":                 testContexts,
 	}
 	for name, test := range tests {

@@ -14,6 +14,7 @@ const (
 	scriptTrue   = `exit 0`
 	scriptSleep  = `echo ready; exec sleep 1000`
 	scriptWrite  = `i=0; while [ $i -lt 2000 ]; do echo "line $i of a text that fills buffers"; i=$((i+1)); done; printf end`
+	scriptAppend = `test "$(cat /workspace/tree/in)" = given && test -x /workspace/tree/in && mkdir /workspace/out && echo made > /workspace/out/file && ln -s file /workspace/out/link && echo done`
 	scriptDirUse = `echo hello > /workspace/file && echo written`
 )
 
@@ -54,6 +55,15 @@ var contractPrograms = map[string]Program{
 	},
 	scriptWrite: func(p *FakeProcess) int {
 		_, _ = p.Stdout.Write([]byte(longText()))
+		return 0
+	},
+	scriptAppend: func(p *FakeProcess) int {
+		if in, present := p.File("/workspace/tree/in"); !present || string(in.Data) != "given" || in.Header.Mode&0o100 == 0 {
+			return 1
+		}
+		p.WriteFile("/workspace/out/file", []byte("made\n"))
+		p.Symlink("file", "/workspace/out/link")
+		_, _ = fmt.Fprintln(p.Stdout, "done")
 		return 0
 	},
 	scriptDirUse: func(p *FakeProcess) int {

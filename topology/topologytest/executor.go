@@ -13,7 +13,7 @@ import (
 
 // RunFunc is one scripted execution. It must return soon after ctx has ended;
 // Ended turns ctx's cause into the result that a real executor would give.
-type RunFunc func(ctx context.Context, id topology.Identity, spec *topology.Spec, obs topology.Observer) topology.Result
+type RunFunc func(ctx context.Context, work topology.Work, obs topology.Observer) topology.Result
 
 // Executor is a topology.Executor without an engine. Its zero value succeeds at
 // everything at once; the fields are set before use and its calls can be read
@@ -29,16 +29,10 @@ type Executor struct {
 	SweepErr  error
 
 	mu     sync.Mutex
-	runs   []Run
+	runs   []topology.Work
 	sweeps []Sweep
 	closed bool
 	active sync.WaitGroup
-}
-
-// Run is a call of Executor.Run.
-type Run struct {
-	Identity topology.Identity
-	Spec     *topology.Spec
 }
 
 // Sweep is a call of Executor.Sweep.
@@ -53,9 +47,9 @@ var _ topology.Executor = (*Executor)(nil)
 func NewExecutor(script RunFunc) *Executor { return &Executor{Script: script} }
 
 // Run records the call and runs the script.
-func (e *Executor) Run(ctx context.Context, id topology.Identity, spec *topology.Spec, obs topology.Observer) topology.Result {
+func (e *Executor) Run(ctx context.Context, work topology.Work, obs topology.Observer) topology.Result {
 	e.mu.Lock()
-	e.runs = append(e.runs, Run{Identity: id, Spec: spec})
+	e.runs = append(e.runs, work)
 	e.active.Add(1)
 	e.mu.Unlock()
 	defer e.active.Done()
@@ -63,7 +57,7 @@ func (e *Executor) Run(ctx context.Context, id topology.Identity, spec *topology
 	if script == nil {
 		script = Exit(0)
 	}
-	return script(ctx, id, spec, obs)
+	return script(ctx, work, obs)
 }
 
 // Sweep records the call.
@@ -104,10 +98,10 @@ func (e *Executor) Close(ctx context.Context) error {
 }
 
 // Runs returns the calls of Run so far.
-func (e *Executor) Runs() []Run {
+func (e *Executor) Runs() []topology.Work {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return append([]Run(nil), e.runs...)
+	return append([]topology.Work(nil), e.runs...)
 }
 
 // Sweeps returns the calls of Sweep so far.

@@ -15,7 +15,9 @@ func TestExecutorRunsUntilTheCauseEndsIt(t *testing.T) {
 	e := topologytest.NewExecutor(topologytest.Until(started, nil, "hello"))
 	obs := &topologytest.Observer{}
 	done := make(chan topology.Result)
-	go func() { done <- e.Run(ctx, topology.Identity{Job: "job_1"}, &topology.Spec{}, obs) }()
+	go func() {
+		done <- e.Run(ctx, topology.Work{Identity: topology.Identity{Job: "job_1"}, Spec: &topology.Spec{}}, obs)
+	}()
 	if id := <-started; id.Job != "job_1" {
 		t.Errorf("started %v", id)
 	}
@@ -37,11 +39,11 @@ func TestExecutorRunsUntilTheCauseEndsIt(t *testing.T) {
 func TestExecutorExit(t *testing.T) {
 	t.Parallel()
 	e := &topologytest.Executor{}
-	if r := e.Run(t.Context(), topology.Identity{}, &topology.Spec{}, &topologytest.Observer{}); r.Status != topology.Succeeded || *r.ExitCode != 0 {
+	if r := e.Run(t.Context(), topology.Work{Identity: topology.Identity{}, Spec: &topology.Spec{}}, &topologytest.Observer{}); r.Status != topology.Succeeded || *r.ExitCode != 0 {
 		t.Errorf("result %+v", r)
 	}
 	e = topologytest.NewExecutor(topologytest.Exit(3))
-	if r := e.Run(t.Context(), topology.Identity{}, &topology.Spec{}, &topologytest.Observer{}); r.Failure == nil || *r.ExitCode != 3 {
+	if r := e.Run(t.Context(), topology.Work{Identity: topology.Identity{}, Spec: &topology.Spec{}}, &topologytest.Observer{}); r.Failure == nil || *r.ExitCode != 3 {
 		t.Errorf("result %+v", r)
 	}
 }

@@ -22,6 +22,7 @@ type Fake struct {
 	programs   map[string]Program
 	networks   map[string]topology.NetworkSpec
 	volumes    map[string]topology.VolumeSpec
+	trees      map[string]fakeTree // what the volumes hold
 	containers map[string]*fakeContainer
 	faults     map[string]error
 	frozen     chan struct{} // closed while the engine answers nothing
@@ -43,7 +44,7 @@ func NewFake() *Fake {
 			Capabilities: []string{"docker", "linux", "amd64"},
 		}, Init: true},
 		images: map[string]topology.Image{}, remote: map[string]topology.Image{}, programs: map[string]Program{},
-		networks: map[string]topology.NetworkSpec{}, volumes: map[string]topology.VolumeSpec{},
+		networks: map[string]topology.NetworkSpec{}, volumes: map[string]topology.VolumeSpec{}, trees: map[string]fakeTree{},
 		containers: map[string]*fakeContainer{}, faults: map[string]error{}, frozen: make(chan struct{}),
 	}
 	f.AddImage(FakeImage, topology.Image{ID: "sha256:fake", OS: "linux", Arch: "amd64"})

@@ -25,17 +25,19 @@ type FakeProcess struct {
 	// OOM, set before the program returns, makes memory the reason of its end.
 	OOM bool
 
-	signals chan string
-	killed  chan struct{}
-	kill    func()
-	done    chan struct{}
-	exit    topology.Exit
+	container *fakeContainer
+	signals   chan string
+	killed    chan struct{}
+	kill      func()
+	done      chan struct{}
+	exit      topology.Exit
 }
 
 // fakeContainer is a container and the processes in it.
 type fakeContainer struct {
 	fake *Fake
 	spec topology.ContainerSpec
+	own  fakeTree // the files that are in no volume
 
 	mu    sync.Mutex
 	main  *FakeProcess // nil until started
@@ -43,7 +45,7 @@ type fakeContainer struct {
 }
 
 func newFakeContainer(f *Fake, spec topology.ContainerSpec) *fakeContainer {
-	return &fakeContainer{fake: f, spec: spec, execs: map[*FakeProcess]bool{}}
+	return &fakeContainer{fake: f, spec: spec, own: fakeTree{}, execs: map[*FakeProcess]bool{}}
 }
 
 func (c *fakeContainer) isRunning() bool {
@@ -66,12 +68,13 @@ func (c *fakeContainer) running() bool {
 }
 
 // spawn starts a program.
-func (f *Fake) spawn(argv, env []string, program Program, out topology.Output) *FakeProcess {
+func (c *fakeContainer) spawn(argv, env []string, program Program, out topology.Output) *FakeProcess {
 	if out == nil {
 		out = func(topology.Stream, []byte) {}
 	}
 	p := &FakeProcess{
-		Argv: argv, Env: env, Stdout: fakeWriter{topology.Stdout, out}, Stderr: fakeWriter{topology.Stderr, out},
+		container: c,
+		Argv:      argv, Env: env, Stdout: fakeWriter{topology.Stdout, out}, Stderr: fakeWriter{topology.Stderr, out},
 		signals: make(chan string, 8), killed: make(chan struct{}), done: make(chan struct{}),
 	}
 	p.Signals, p.Killed = p.signals, p.killed
@@ -133,7 +136,7 @@ func (f *Fake) Start(ctx context.Context, name string, out topology.Output) (top
 	if c.main != nil {
 		return nil, fault(topology.KindInvalid, op, "already started")
 	}
-	c.main = f.spawn(argv, c.spec.Env, program, out)
+	c.main = c.spawn(argv, c.spec.Env, program, out)
 	main := c.main
 	go func() { // what else runs in a container ends with its main process
 		<-main.done
@@ -183,7 +186,7 @@ func (f *Fake) Exec(ctx context.Context, name string, spec topology.ExecSpec, ou
 		c.mu.Unlock()
 		return topology.Exit{}, fault(topology.KindNotRunning, op, "container is not running")
 	}
-	p := f.spawn(spec.Argv, append(append([]string(nil), c.spec.Env...), spec.Env...), program, out)
+	p := c.spawn(spec.Argv, append(append([]string(nil), c.spec.Env...), spec.Env...), program, out)
 	c.execs[p] = true
 	c.mu.Unlock()
 	select {

@@ -192,5 +192,6 @@ func (f *Fake) RemoveVolume(ctx context.Context, name string) error {
 		}
 	}
 	delete(f.volumes, name)
+	delete(f.trees, name)
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 
 // Exit is a job that logs lines, goes through the phases and ends with code.
 func Exit(code int, lines ...string) RunFunc {
-	return func(ctx context.Context, _ topology.Identity, _ *topology.Spec, obs topology.Observer) topology.Result {
+	return func(ctx context.Context, _ topology.Work, obs topology.Observer) topology.Result {
 		begin := time.Now()
 		obs.Phase(topology.PhasePreparing, "")
 		obs.Phase(topology.PhaseRunning, "")
@@ -28,7 +28,7 @@ func Exit(code int, lines ...string) RunFunc {
 // Until is a job that runs, and says so on started, until finish yields its exit
 // code or ctx ends. Either channel may be nil.
 func Until(started chan<- topology.Identity, finish <-chan int, lines ...string) RunFunc {
-	return func(ctx context.Context, id topology.Identity, _ *topology.Spec, obs topology.Observer) topology.Result {
+	return func(ctx context.Context, work topology.Work, obs topology.Observer) topology.Result {
 		begin := time.Now()
 		obs.Phase(topology.PhaseRunning, "")
 		for _, line := range lines {
@@ -36,7 +36,7 @@ func Until(started chan<- topology.Identity, finish <-chan int, lines ...string)
 		}
 		if started != nil {
 			select {
-			case started <- id:
+			case started <- work.Identity:
 			case <-ctx.Done():
 				return Ended(ctx)
 			}
@@ -52,7 +52,7 @@ func Until(started chan<- topology.Identity, finish <-chan int, lines ...string)
 
 // Fail is a job that cannot run.
 func Fail(class topology.Class, message string) RunFunc {
-	return func(context.Context, topology.Identity, *topology.Spec, topology.Observer) topology.Result {
+	return func(context.Context, topology.Work, topology.Observer) topology.Result {
 		return topology.Result{Status: topology.Failed, Failure: &topology.Failure{Class: class, Message: message}}
 	}
 }
