@@ -153,6 +153,7 @@ type Result struct {
 	Outputs  map[string]string `json:"outputs,omitempty"` // at most 64 KiB together
 	Images   map[string]string `json:"images,omitempty"`  // reference → digest
 	Usage    Usage             `json:"usage"`
+	PhasesMS map[string]int64  `json:"phases_ms,omitempty"` // phase → how long the attempt was busy with it
 	Leaks    Leaks             `json:"leaks"`
 	LogBytes int64             `json:"log_bytes,omitempty"` // the log's whole size, so that a reader knows its end
 }
@@ -180,6 +181,8 @@ type Usage struct {
 	CPUMS           int64 `json:"cpu_ms"`
 	MemoryPeakBytes int64 `json:"memory_peak_bytes"`
 	WallMS          int64 `json:"wall_ms"`
+	DiskPeakBytes   int64 `json:"disk_peak_bytes,omitempty"` // only where resources.disk sets a limit
+	PulledBytes     int64 `json:"pulled_bytes,omitempty"`    // of images, over the network
 }
 
 // Leaks counts what was still on the machine after removal.

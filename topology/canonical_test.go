@@ -52,19 +52,21 @@ func TestCanonicalReadsBack(t *testing.T) {
 
 func drawSpec(t *rapid.T) *topology.Spec {
 	s := &topology.Spec{
-		Name:       maybe(t, rapid.StringMatching(`[A-Za-zäß0-9]([ -~äß]{0,100}[!-~])?`), "name"),
-		Image:      drawImage(t),
-		Env:        drawEnv(t, "env"),
-		WorkingDir: maybe(t, rapid.StringMatching(`/[a-z][a-z0-9/_ -]{0,20}`), "working_dir"),
-		User:       maybe(t, rapid.StringMatching(`[a-z0-9_][a-z0-9_.-]{0,8}(:[0-9]{1,5})?`), "user"),
-		Requires:   drawWords(t, rapid.SampledFrom(topology.Capabilities), "requires"),
-		Labels:     drawWords(t, rapid.StringMatching(`[A-Za-z0-9][A-Za-z0-9._-]{0,62}`), "labels"),
-		Platform:   maybe(t, rapid.SampledFrom([]string{"linux/amd64", "linux/arm/v7", "windows/amd64"}), "platform"),
-		Pull:       rapid.SampledFrom([]topology.PullPolicy{topology.PullMissing, topology.PullAlways, topology.PullNever}).Draw(t, "pull"),
-		Resources:  drawResources(t),
-		Network:    rapid.SampledFrom([]topology.NetworkMode{topology.NetworkRestricted, topology.NetworkOpen}).Draw(t, "network"),
-		Timeout:    maybe(t, drawDuration(topology.MinTimeout, topology.MaxTimeout), "timeout"),
-		Grace:      drawDuration(1, topology.MaxGrace).Draw(t, "grace"),
+		Name:        maybe(t, rapid.StringMatching(`[A-Za-zäß0-9]([ -~äß]{0,100}[!-~])?`), "name"),
+		Image:       drawImage(t),
+		Env:         drawEnv(t, "env"),
+		WorkingDir:  maybe(t, rapid.StringMatching(`/[a-z][a-z0-9/_ -]{0,20}`), "working_dir"),
+		User:        maybe(t, rapid.StringMatching(`[a-z0-9_][a-z0-9_.-]{0,8}(:[0-9]{1,5})?`), "user"),
+		Requires:    drawWords(t, rapid.SampledFrom(topology.Capabilities), "requires"),
+		Labels:      drawWords(t, rapid.StringMatching(`[A-Za-z0-9][A-Za-z0-9._-]{0,62}`), "labels"),
+		Platform:    maybe(t, rapid.SampledFrom([]string{"linux/amd64", "linux/arm/v7", "windows/amd64"}), "platform"),
+		Pull:        rapid.SampledFrom([]topology.PullPolicy{topology.PullMissing, topology.PullAlways, topology.PullNever}).Draw(t, "pull"),
+		Resources:   drawResources(t),
+		Ulimits:     drawUlimits(t),
+		Network:     rapid.SampledFrom([]topology.NetworkMode{topology.NetworkRestricted, topology.NetworkOpen}).Draw(t, "network"),
+		Timeout:     maybe(t, drawDuration(topology.MinTimeout, topology.MaxTimeout), "timeout"),
+		IdleTimeout: maybe(t, drawDuration(topology.MinTimeout, topology.MaxTimeout), "idle_timeout"),
+		Grace:       drawDuration(1, topology.MaxGrace).Draw(t, "grace"),
 		Retry: topology.Retry{
 			MaxAttempts: rapid.IntRange(0, topology.MaxRetryAttempts).Draw(t, "max_attempts"),
 			On:          drawWords(t, rapid.SampledFrom(topology.RetryClasses), "on"),
@@ -113,6 +115,7 @@ func drawService(t *rapid.T, before []string) topology.Service {
 		WorkingDir:  maybe(t, rapid.Just("/srv"), "working_dir"),
 		User:        maybe(t, rapid.Just("0:0"), "user"),
 		Resources:   drawResources(t),
+		Ulimits:     drawUlimits(t),
 	}
 	if rapid.Bool().Draw(t, "tmpfs") {
 		s.Tmpfs = []string{"/tmp", "/run:size=1m,mode=1777"}
@@ -150,6 +153,17 @@ func drawResources(t *rapid.T) topology.Resources {
 		CPUs:   maybe(t, rapid.Float64Range(topology.MinCPUs, topology.MaxCPUs), "cpus"),
 		Memory: maybe(t, rapid.Int64Range(topology.MinMemory, topology.MaxMemory), "memory"),
 		Pids:   maybe(t, rapid.Int64Range(1, topology.MaxPids), "pids"),
+		Disk:   maybe(t, rapid.Int64Range(topology.MinDisk, topology.MaxDisk), "disk"),
+	}
+}
+
+func drawUlimits(t *rapid.T) map[string]topology.Ulimit {
+	if !rapid.Bool().Draw(t, "ulimits?") {
+		return nil
+	}
+	hard := rapid.Int64Range(0, 1<<53).Draw(t, "hard")
+	return map[string]topology.Ulimit{
+		"core": {Soft: -1, Hard: -1}, "nofile": {Soft: rapid.Int64Range(0, hard).Draw(t, "soft"), Hard: hard},
 	}
 }
 

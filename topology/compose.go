@@ -105,7 +105,6 @@ var composeService = map[string]string{
 	"storage_opt":         hintLimits,
 	"sysctls":             hintPower,
 	"tty":                 hintInteract,
-	"ulimits":             hintLimits,
 	"use_api_socket":      hintPower,
 	"userns_mode":         hintPower,
 	"uts":                 hintPower,

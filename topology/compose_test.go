@@ -24,7 +24,7 @@ user userns_mode uts volumes volumes_from working_dir`
 func TestComposeFieldsAreKnownOrRefused(t *testing.T) {
 	t.Parallel()
 	supported := strings.Fields(`image command entrypoint environment healthcheck depends_on working_dir user tmpfs
-		cpus mem_limit pids_limit`)
+		cpus mem_limit pids_limit ulimits`)
 	for _, field := range strings.Fields(composeServiceFields) {
 		codes := codesAt(t, "image: a\nservices:\n  b:\n    "+field+": {}\n", "services.b."+field)
 		refused := slices.Contains(codes, topology.ProblemUnsupported)
@@ -45,9 +45,6 @@ func TestTopLevelFieldsRefusedByName(t *testing.T) {
 		if !slices.Equal(codes, []string{topology.ProblemUnsupported}) {
 			t.Errorf("%s: %v", field, codes)
 		}
-	}
-	if codes := codesAt(t, "image: a\nresources: {disk: 1GiB}", "resources.disk"); !slices.Equal(codes, []string{topology.ProblemUnsupported}) {
-		t.Errorf("resources.disk: %v", codes)
 	}
 }
 

@@ -19,6 +19,11 @@ const (
 	MinMemory = 6 << 20 // bytes
 	MaxMemory = 1 << 50 // bytes
 	MaxPids   = 1 << 22 // what a Linux kernel can count
+	MinDisk   = 1 << 20 // bytes
+	MaxDisk   = 1 << 50 // bytes
+	// DefaultPids is the limit on processes where a spec sets none: plenty for any
+	// honest job, and a fork bomb's end.
+	DefaultPids = 4096
 )
 
 var (
@@ -30,8 +35,9 @@ var (
 func (d *decoder) resources(v value) (r Resources) {
 	d.object(v, fields{
 		"cpus":   func(v value) { r.CPUs = d.cpus(v) },
-		"memory": func(v value) { r.Memory = d.memory(v) },
+		"memory": func(v value) { r.Memory = d.size(v, MinMemory, MaxMemory) },
 		"pids":   func(v value) { r.Pids = d.pids(v) },
+		"disk":   func(v value) { r.Disk = d.size(v, MinDisk, MaxDisk) },
 	}, resourceStrangers)
 	return r
 }
@@ -52,9 +58,9 @@ func (d *decoder) cpus(v value) float64 {
 	return f
 }
 
-// memory is a size: bytes as a number, or text with a unit, which is a power
+// size is an amount of memory or disk: bytes as a number, or text with a unit, which is a power
 // of 1024 with or without the i.
-func (d *decoder) memory(v value) int64 {
+func (d *decoder) size(v value, least, most int64) int64 {
 	s, ok := d.text(v)
 	if !ok {
 		return 0
@@ -69,12 +75,12 @@ func (d *decoder) memory(v value) int64 {
 		return 0
 	}
 	size, err := units.RAMInBytes(s)
-	if err != nil || size < MinMemory || size > MaxMemory {
+	if err != nil || size < least || size > most {
 		hint := "leave it out for no limit"
-		if n, err := strconv.Atoi(s); err == nil && n > 0 && n < MinMemory {
+		if n, err := strconv.Atoi(s); err == nil && n > 0 && int64(n) < least {
 			hint = "a number without a unit is bytes: write " + quote(s+"MiB") + " or " + quote(s+"GiB")
 		}
-		d.report(v.node, v.path, ProblemOutOfRange, "must be from 6MiB to 1PiB", hint)
+		d.report(v.node, v.path, ProblemOutOfRange, "must be from "+units.BytesSize(float64(least))+" to "+units.BytesSize(float64(most)), hint)
 		return 0
 	}
 	return size

@@ -53,8 +53,9 @@ func (d *decoder) service(v value, graph *dependencies) (s Service) {
 		"user":        func(v value) { s.User = d.user(v) },
 		"tmpfs":       func(v value) { s.Tmpfs = d.tmpfs(v) },
 		"resources":   func(v value) { s.Resources = d.resources(v) },
+		"ulimits":     func(v value) { s.Ulimits = d.ulimits(v) },
 		"cpus":        func(v value) { flat.CPUs = d.cpus(v) },
-		"mem_limit":   func(v value) { flat.Memory = d.memory(v) },
+		"mem_limit":   func(v value) { flat.Memory = d.size(v, MinMemory, MaxMemory) },
 		"pids_limit":  func(v value) { flat.Pids = d.pids(v) },
 	}, serviceStrangers)
 	if v.kind != mappingNode {

@@ -58,6 +58,11 @@ type ContainerSpec struct {
 	Volumes    map[string]string // directory → volume
 	Tmpfs      map[string]string // directory → mount options
 	Resources  Resources
+	Ulimits    map[string]Ulimit
+	// Resolvers are the name servers to ask for what is not on Network; nil is the machine's own.
+	Resolvers []string
+	// NoMetadata keeps the container from the services of clouds that tell a machine its credentials; see MetadataAddress.
+	NoMetadata bool
 	Init       bool // see EngineInfo.Init
 	OpenStdin  bool // standard input that nobody writes to and that never ends
 	Labels     map[string]string

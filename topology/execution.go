@@ -139,7 +139,9 @@ type StepResult struct {
 type Usage struct {
 	CPU        time.Duration
 	MemoryPeak int64 // bytes
+	DiskPeak   int64 // bytes; measured only where resources.disk sets a limit
 	Wall       time.Duration
+	Pulled     int64 // bytes of images that came over the network
 }
 
 // Leaks counts resources of this attempt that were still there after removal.
@@ -156,6 +158,7 @@ type Result struct {
 	Steps    []StepResult
 	Images   map[string]string // reference → digest or image id
 	Usage    Usage
+	Phases   map[Phase]time.Duration // how long it was busy with each, up to the result
 	Leaks    Leaks
 }
 

@@ -24,15 +24,18 @@ type Spec struct {
 	User       string   `json:"user,omitempty"`
 	Shell      []string `json:"shell,omitempty"`
 
-	Requires  []string    `json:"requires,omitempty"` // capabilities, sorted, without duplicates
-	Labels    []string    `json:"labels,omitempty"`   // labels of the owner's, sorted, without duplicates
-	Platform  string      `json:"platform,omitempty"` // os/arch[/variant] of the images, default the engine's
-	Pull      PullPolicy  `json:"pull,omitempty"`     // default missing
-	Resources Resources   `json:"resources,omitzero"`
-	Network   NetworkMode `json:"network,omitempty"` // default open
-	Timeout   Duration    `json:"timeout,omitempty"` // of one attempt; 0 is the hub's default
-	Grace     Duration    `json:"grace,omitempty"`   // between SIGTERM and SIGKILL; 0 is 10 s
-	Retry     Retry       `json:"retry,omitzero"`
+	Requires  []string          `json:"requires,omitempty"` // capabilities, sorted, without duplicates
+	Labels    []string          `json:"labels,omitempty"`   // labels of the owner's, sorted, without duplicates
+	Platform  string            `json:"platform,omitempty"` // os/arch[/variant] of the images, default the engine's
+	Pull      PullPolicy        `json:"pull,omitempty"`     // default missing
+	Resources Resources         `json:"resources,omitzero"`
+	Ulimits   map[string]Ulimit `json:"ulimits,omitempty"` // of the job container, by Docker's names
+	Network   NetworkMode       `json:"network,omitempty"` // default open
+	Timeout   Duration          `json:"timeout,omitempty"` // of one attempt; 0 is the hub's default
+	// IdleTimeout ends an attempt whose job container writes nothing for so long; 0 is never.
+	IdleTimeout Duration `json:"idle_timeout,omitempty"`
+	Grace       Duration `json:"grace,omitempty"` // between SIGTERM and SIGKILL; 0 is 10 s
+	Retry       Retry    `json:"retry,omitzero"`
 
 	// Concurrency is for the hub alone: no runner acts on it.
 	Concurrency Concurrency `json:"concurrency,omitzero"`
@@ -59,6 +62,7 @@ type Service struct {
 	User        string                `json:"user,omitempty"`
 	Tmpfs       []string              `json:"tmpfs,omitempty"` // Compose's short form, PATH[:options]
 	Resources   Resources             `json:"resources,omitzero"`
+	Ulimits     map[string]Ulimit     `json:"ulimits,omitempty"`
 }
 
 // Healthcheck says when a service is ready. Test is Compose's canonical form:
@@ -106,11 +110,19 @@ const (
 	PullNever   PullPolicy = "never"
 )
 
-// Resources are upper limits of one container. Zero means the engine's own.
+// Resources are upper limits of one container. Zero means the engine's own, but for Pids, where it is DefaultPids.
 type Resources struct {
 	CPUs   float64 `json:"cpus,omitempty"`   // cores
 	Memory int64   `json:"memory,omitempty"` // bytes; written "4GiB" in YAML
 	Pids   int64   `json:"pids,omitempty"`   // processes and threads
+	// Disk is in bytes, of what the container writes into its own file system and its volumes together.
+	Disk int64 `json:"disk,omitempty"`
+}
+
+// Ulimit is a limit that the kernel keeps for each process; -1 is none. Soft is at most Hard.
+type Ulimit struct {
+	Soft int64 `json:"soft"`
+	Hard int64 `json:"hard"`
 }
 
 // Retry says how often and after which failure classes a job runs again.

@@ -28,6 +28,8 @@ var jobStrangers = strangers{
 		"runs-on":           `did you mean "requires" (what a machine can do) or "labels" (what its owner calls it)?`,
 		"tags":              `did you mean "labels"?`,
 		"timeout-minutes":   `did you mean "timeout"? It takes a unit: "30m"`,
+		"idle":              `did you mean "idle_timeout"?`,
+		"no_output_timeout": `did you mean "idle_timeout"? It takes a unit: "10m"`,
 		"timeout_ms":        `did you mean "timeout"? It takes a unit: "30m"`,
 		"max_attempts":      `it belongs under "retry"`,
 		"retries":           `did you mean "retry.max_attempts"?`,
@@ -78,13 +80,14 @@ var dependencyStrangers = strangers{
 }
 
 var resourceStrangers = strangers{
-	refused: map[string]string{"disk": "leave it out: the machine's disk is the limit"},
 	meant: map[string]string{
 		"cpu":        `did you mean "cpus"?`,
 		"mem":        `did you mean "memory"?`,
 		"mem_limit":  `did you mean "memory"?`,
 		"ram":        `did you mean "memory"?`,
 		"pids_limit": `did you mean "pids"?`,
+		"storage":    `did you mean "disk"?`,
+		"ulimits":    "it stands beside resources",
 	},
 }
 

@@ -128,6 +128,7 @@ func submitJobResult(s Services) Operation {
 			"result.steps[].status": oneOf("succeeded", "failed", "canceled", "timed_out", "skipped"),
 			"result.exit_code":      between(-1<<31, 1<<32-1), "result.log_bytes": atLeast(0), // Windows has 32-bit exit codes
 			"result.usage.cpu_ms": atLeast(0), "result.usage.memory_peak_bytes": atLeast(0), "result.usage.wall_ms": atLeast(0),
+			"result.usage.disk_peak_bytes": atLeast(0), "result.usage.pulled_bytes": atLeast(0),
 			"result.leaks.containers": atLeast(0), "result.leaks.networks": atLeast(0), "result.leaks.volumes": atLeast(0),
 		}),
 	}, func(ctx context.Context, p hub.Principal, in mcp.SubmitJobResultArgs) (mcp.ReportResult, error) {

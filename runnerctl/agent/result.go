@@ -2,6 +2,7 @@ package agent
 
 import (
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/runnerhub/runnerhub/mcp"
@@ -22,7 +23,9 @@ func resultOf(r topology.Result, logBytes int64) *mcp.Result {
 		Status: string(r.Status), ExitCode: r.ExitCode, Signal: clip(r.Signal, 32), Images: r.Images,
 		Usage: mcp.Usage{
 			CPUMS: r.Usage.CPU.Milliseconds(), MemoryPeakBytes: r.Usage.MemoryPeak, WallMS: r.Usage.Wall.Milliseconds(),
+			DiskPeakBytes: r.Usage.DiskPeak, PulledBytes: r.Usage.Pulled,
 		},
+		PhasesMS: millis(r.Phases),
 		Leaks:    mcp.Leaks{Containers: r.Leaks.Containers, Networks: r.Leaks.Networks, Volumes: r.Leaks.Volumes},
 		LogBytes: logBytes,
 	}
@@ -37,6 +40,18 @@ func resultOf(r topology.Result, logBytes int64) *mcp.Result {
 		out.Steps = append(out.Steps, step)
 	}
 	out.Failure = failureOf(r)
+	return out
+}
+
+// millis is how long an attempt was busy with what, nil where nobody looked at the clock.
+func millis(phases map[topology.Phase]time.Duration) map[string]int64 {
+	if len(phases) == 0 {
+		return nil
+	}
+	out := map[string]int64{}
+	for p, d := range phases {
+		out[string(p)] = d.Milliseconds()
+	}
 	return out
 }
 

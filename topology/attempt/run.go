@@ -47,13 +47,15 @@ func (e *Executor) Run(ctx context.Context, work topology.Work, obs topology.Obs
 	id, spec := work.Identity, work.Spec
 	e.enter(id)
 	x := &execution{
-		e: e, id: id, spec: spec, work: work, obs: obs, begin: time.Now(),
+		e: e, id: id, spec: spec, work: work, begin: time.Now(),
 		names:    topology.NamesFor(spec, id, topology.NewTag()),
 		services: map[string]*service{},
 	}
+	phases := newPhaseClock(obs)
+	x.obs = phases
 	x.ctx, x.stop = context.WithCancelCause(ctx)
 	x.live, x.sever = context.WithCancelCause(context.WithoutCancel(ctx))
-	x.log = newPump(obs, "", x.logFailed)
+	x.log = newPump(x.obs, "", x.logFailed)
 	if spec.Timeout > 0 {
 		timer := time.AfterFunc(time.Duration(spec.Timeout), func() { x.stop(errTimedOut) })
 		defer timer.Stop()
@@ -63,6 +65,7 @@ func (e *Executor) Run(ctx context.Context, work topology.Work, obs topology.Obs
 	out := x.execute()
 	result := x.result(out)
 	x.finish(&result)
+	result.Phases = phases.stop()
 	return result
 }
 
