@@ -95,6 +95,9 @@ func (s *Service) applied(d hub.Decision, payload hub.JobPayload) {
 		s.changed(d.Job.ID, d.Job.State.Ended() || d.Action == hub.ActCancelRequested)
 	}
 	s.recent.wrote(d.Job, payload)
+	if d.Guard.State == hub.JobQueued {
+		s.waiters.left(d.Job.QueueKey(), d.Job.ID)
+	}
 	if d.EndAttempt != nil {
 		s.looks.add(s.waiters.freed(d.Job)...)
 		if d.Job.Group != "" {

@@ -56,6 +56,13 @@ func (ws *waiters) knownEmpty(w *waiter) bool {
 	return len(w.woken) == 0
 }
 
+// isEmpty says whether a queue is one of those.
+func (ws *waiters) isEmpty(k hub.QueueKey) bool {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	return ws.empty.empty[k]
+}
+
 // beginLook and foundEmpty enclose a look at a queue.
 func (ws *waiters) beginLook() int64 {
 	ws.mu.Lock()
@@ -73,6 +80,7 @@ func (ws *waiters) foundEmpty(k hub.QueueKey, began int64) {
 func (ws *waiters) stir(k hub.QueueKey) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
+	ws.shelves.drop(k)
 	if k == "" {
 		ws.empty.stirAll()
 		return

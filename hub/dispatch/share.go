@@ -95,6 +95,7 @@ func mayShare(k hub.QueueKey, jobs []hub.QueuedJob) bool {
 	return personal && (len(jobs) >= page || mixed(jobs))
 }
 
+// mixed says whether jobs are of several workspaces.
 func mixed(jobs []hub.QueuedJob) bool {
 	return slices.ContainsFunc(jobs, func(q hub.QueuedJob) bool { return q.Job.WorkspaceID != jobs[0].Job.WorkspaceID })
 }

@@ -49,17 +49,14 @@ func (s *Service) take(ctx context.Context, p hub.Principal, w *waiter, handed [
 // takeFrom takes a job of one queue: the first by rank or, where workspaces share the queue, the first of the
 // workspace whose turn it is.
 func (s *Service) takeFrom(ctx context.Context, p hub.Principal, key hub.QueueKey, requestID string) (*Lease, error) {
-	began := s.waiters.beginLook()
-	head, err := s.store.ListQueued(ctx, key, nil, page)
-	if err != nil {
-		return nil, err
-	}
-	if len(head) == 0 {
-		s.waiters.foundEmpty(key, began)
+	if s.waiters.isEmpty(key) {
 		return nil, nil
 	}
-	order, err := s.sharesOf(ctx, key, head)
-	if err != nil {
+	if lease, err := s.takeShelved(ctx, p, key, requestID); err != nil || lease != nil {
+		return lease, err
+	}
+	head, order, err := s.readHead(ctx, key)
+	if err != nil || len(head) == 0 {
 		return nil, err
 	}
 	off := newObstacles()
@@ -85,6 +82,25 @@ func (s *Service) takeFrom(ctx context.Context, p hub.Principal, key hub.QueueKe
 		}
 	}
 	return nil, nil
+}
+
+// readHead reads a queue's first page, and the order of the workspaces that share it where several do; see sharesOf.
+func (s *Service) readHead(ctx context.Context, key hub.QueueKey) (head []hub.QueuedJob, order []hub.Share, err error) {
+	began := s.waiters.beginLook()
+	shelf := s.waiters.fill(key, s.clock.local())
+	var first []hub.QueuedJob
+	defer func() { s.waiters.filled(key, shelf, first, s.clock.local()) }()
+	if head, err = s.store.ListQueued(ctx, key, nil, page); err != nil {
+		return nil, nil, err
+	}
+	if len(head) == 0 {
+		s.waiters.foundEmpty(key, began)
+		return nil, nil, nil
+	}
+	if order, err = s.sharesOf(ctx, key, head); err == nil && order == nil && shelvable(head) {
+		first = head
+	}
+	return head, order, err
 }
 
 // walk tries a page of jobs and those that follow it, until one can be had.
@@ -132,8 +148,16 @@ func (s *Service) tryTake(ctx context.Context, p hub.Principal, q hub.QueuedJob,
 	if !a.suits(p.Runner) || !s.waiters.reserve(q.Job.ID) {
 		return nil, nil
 	}
+	return s.takeReserved(ctx, p, q, requestID)
+}
+
+// takeReserved is tryTake of a job that was set aside for this call.
+func (s *Service) takeReserved(ctx context.Context, p hub.Principal, q hub.QueuedJob, requestID string) (*Lease, error) {
 	lease, err := s.leaseNow(ctx, p, q, requestID)
 	s.waiters.unreserve(q.Job.ID)
+	if errors.Is(err, hub.ErrConflict) {
+		s.waiters.contested(q.Job.QueueKey(), s.clock.local())
+	}
 	switch {
 	case err == nil || errors.Is(err, errCapped) || errors.Is(err, errShared) || errors.Is(err, hub.ErrGroupBusy):
 		return lease, err
@@ -141,7 +165,7 @@ func (s *Service) tryTake(ctx context.Context, p hub.Principal, q hub.QueuedJob,
 		return nil, nil // another hub has it, or it ended: the next one, then
 	}
 	// While it was reserved nobody else of this hub looked at it.
-	s.arrived(a)
+	s.arrived(arrivalOf(q))
 	return nil, err
 }
 

@@ -18,6 +18,7 @@ type waiters struct {
 	reserved map[string]bool  // jobs that a call of this hub is about to take
 	capped   map[capKey]bool
 	empty    empties
+	shelves  shelves
 }
 
 // capKey is an owner whose runners are at a cap, or with a workspace the share of that one.
@@ -78,7 +79,7 @@ func (a arrival) suits(r hub.Runner) bool {
 func newWaiters() *waiters {
 	return &waiters{
 		byKey: map[hub.QueueKey][]*waiter{}, turn: map[string]int64{},
-		reserved: map[string]bool{}, capped: map[capKey]bool{}, empty: newEmpties(),
+		reserved: map[string]bool{}, capped: map[capKey]bool{}, empty: newEmpties(), shelves: newShelves(),
 	}
 }
 
@@ -145,6 +146,7 @@ func (ws *waiters) leave(w *waiter, took string) []arrival {
 func (ws *waiters) offer(a arrival) bool {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
+	ws.shelves.came(a.job)
 	w := ws.best(a, func(*waiter) bool { return true })
 	if w == nil {
 		ws.empty.stir(a.key)

@@ -37,28 +37,50 @@ var rowFields = append([]field[*hub.Change]{
 	of("ended_at", "timestamptz", func(c *hub.Change) stamp { return stamp(c.Job.EndedAt) }),
 }, failureFields("failure_", func(c *hub.Change) *hub.Failure { return c.Job.Failure })...)
 
-// changeFields are what a change consists of.
-var changeFields = slices.Concat(rowFields, []field[*hub.Change]{
+// changeFields are the event of a change, which nearly every one has.
+var changeFields = eventFields(func(c *hub.Change) hub.Event {
+	e := c.Event
+	e.Action, e.Detail = c.Action, c.Detail
+	return e
+})
+
+// leaseFields are what a lease has beside its row; other changes have none of it.
+var leaseFields = []field[*hub.Change]{
 	of("owner", "text", func(c *hub.Change) string { return string(c.Job.Owner) }),
 	of("workspace_id", "text", func(c *hub.Change) string { return c.Job.WorkspaceID }),
-	of("concurrency_group", "text", func(c *hub.Change) string { return text(c.Job.Group) }),
 	of("max_running", "int", func(c *hub.Change) int32 { return int32(caps(c).owner) }),
 	of("max_share", "int", func(c *hub.Change) int32 { return int32(caps(c).workspace) }),
 	of("leases", "boolean", func(c *hub.Change) bool { return c.NewAttempt != nil }),
 	of("log_digest", "bytea", func(c *hub.Change) []byte { return begun(c).LogDigest }),
 	of("leased_at", "timestamptz", func(c *hub.Change) stamp { return stamp(begun(c).LeasedAt) }),
-	of("starts", "boolean", func(c *hub.Change) bool { return c.Started }),
+}
+
+// groupFields are those of a lease in a group.
+var groupFields = []field[*hub.Change]{
+	of("concurrency_group", "text", func(c *hub.Change) string { return text(c.Job.Group) }),
+}
+
+// startFields are those of an acknowledgement.
+var startFields = []field[*hub.Change]{of("starts", "boolean", func(c *hub.Change) bool { return c.Started })}
+
+// endFields are how an attempt ended.
+var endFields = append([]field[*hub.Change]{
 	of("end_state", "text", func(c *hub.Change) *string { return optional(string(ended(c).State)) }),
 	of("end_at", "timestamptz", func(c *hub.Change) stamp { return stamp(ended(c).At) }),
 	of("report_digest", "bytea", func(c *hub.Change) []byte { return ended(c).ReportDigest }),
 	of("result", "bytea", func(c *hub.Change) []byte { return ended(c).Result }),
-}, failureFields("end_", func(c *hub.Change) *hub.Failure { return ended(c).Failure }),
-	eventFields(func(c *hub.Change) hub.Event {
-		e := c.Event
-		e.Action, e.Detail = c.Action, c.Detail
-		return e
-	}),
-)
+}, failureFields("end_", func(c *hub.Change) *hub.Failure { return ended(c).Failure })...)
+
+// needsOf says what a group makes use of.
+func needsOf(ops []*hub.Change) (n needs) {
+	for _, c := range ops {
+		n.leases = n.leases || c.NewAttempt != nil
+		n.groups = n.groups || c.NewAttempt != nil && c.Job.Group != ""
+		n.starts = n.starts || c.Started
+		n.ends = n.ends || c.EndAttempt != nil
+	}
+	return n
+}
 
 // capsOf are the caps that a change is subject to, 0 for none.
 type capsOf struct{ owner, workspace int }
@@ -115,7 +137,8 @@ func (s *Store) applyAll(ctx context.Context, ops []*hub.Change) ([]error, error
 // others, which found another row, nothing.
 func queueChanges(b *pgx.Batch, ops []*hub.Change, told func(*hub.Change, error)) {
 	_, sorted := inOrder(ops)
-	b.Queue(applyChanges, argsOf(changeFields, sorted)...).Query(func(rows pgx.Rows) error {
+	st := applyChanges[needsOf(sorted)]
+	b.Queue(st.sql, argsOf(st.fields, sorted)...).Query(func(rows pgx.Rows) error {
 		var n, reason int
 		_, err := pgx.ForEachRow(rows, []any{&n, &reason}, func() error {
 			told(sorted[n-1], refusal(sorted[n-1], reason))

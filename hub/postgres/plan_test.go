@@ -41,7 +41,23 @@ func hotStatements() []hot {
 	first.MaxRunning, first.MaxRunningPerWorkspace, first.Job.Group = 100, 100, "deploy"
 	c.Started = true
 	settled.EndAttempt = &hub.AttemptEnd{State: hub.AttemptSucceeded, At: at(9), ReportDigest: []byte("d"), Result: []byte("{}")}
-	changes := func(list ...*hub.Change) []any { return argsOf(changeFields, list) }
+	grouped := first
+	first.Job.Group = ""
+	// A group has each job once.
+	other := settled
+	other.Job.ID = "job_l0000008"
+	changes := func(name string, pages int, list ...*hub.Change) hot {
+		n := needsOf(list)
+		indexes := []string{"jobs_pkey"}
+		if n.leases {
+			indexes = append(indexes, "jobs_live_owner")
+		}
+		if n.groups {
+			indexes = append(indexes, "jobs_group")
+		}
+		st := applyChanges[n]
+		return hot{name, st.sql, argsOf(st.fields, list), indexes, pages}
+	}
 	list := func(f hub.JobFilter) (string, []any) {
 		f.Limit = 20
 		return listJobs(f)
@@ -50,13 +66,15 @@ func hotStatements() []hot {
 	page, pageArgs := list(hub.JobFilter{
 		Owners: []hub.Owner{"user:usr_7", "user:usr_8"}, States: []hub.JobState{hub.JobSucceeded}, BeforeID: "job_f0010000",
 	})
-	apply := []string{"jobs_pkey", "jobs_live_owner", "jobs_group"} // one statement, whose plan has a place for each
 	return []hot{
 		{"enqueue", enqueueJobs, argsOf(enqueueFields, []*hub.EnqueueParams{&p}), []string{"jobs_claim"}, 120},
-		{"lease", applyChanges, changes(&first), apply, 140},
-		{"start", applyChanges, changes(&c), apply, 80},
+		changes("lease", 140, &first),
+		changes("lease in a group", 140, &grouped),
+		changes("start", 80, &c),
 		{"heartbeat", renewLeases, argsOf(rowFields, []*hub.Change{&renewed}), []string{"jobs_pkey"}, 40},
-		{"settle", applyChanges, changes(&settled), apply, 100},
+		changes("settle", 100, &settled),
+		changes("start and settle", 180, &c, &other),
+		changes("all at once", 320, &grouped, &c, &other),
 		{"job", selectJobsByID, []any{[]string{job}}, []string{"jobs_pkey"}, 10},
 		{"payload", selectPayloads, []any{[]string{job}}, nil, 10},
 		{"queue", selectQueued, []any{key, -2147483648, "", 10}, []string{"jobs_claim"}, 90},

@@ -1,5 +1,12 @@
 package postgres
 
+import (
+	"slices"
+	"strings"
+
+	"github.com/runnerhub/runnerhub/hub"
+)
+
 // insertEvents is the part of a statement that writes the event of each row of "done" that has one.
 const insertEvents = `
 	INSERT INTO events (` + eventColumns + `)
@@ -35,9 +42,24 @@ const (
 var renewLeases = updateRows + `
 	FROM (` + rowsOf(rowFields) + `) o WHERE ` + itsRow + ` RETURNING o.n::int`
 
-// applyChanges writes decisions, each guarded by the row that it was made on. It answers with the number of each
-// that was written (0), and of each lease that was refused though its guard holds, with the reason. Those of
-// neither found another row.
+// needs are what a group of changes makes use of. Most of what a small group costs is to start its statement, and that
+// grows with each part and each column of it, so that a statement has those parts alone that its group needs.
+type needs struct {
+	leases bool // gives leases
+	groups bool // of jobs that are in a group
+	starts bool // acknowledges leases
+	ends   bool // ends attempts
+}
+
+// statement is a text and the fields that are its parameters.
+type statement struct {
+	sql    string
+	fields []field[*hub.Change]
+}
+
+// applyChanges are the statements that write decisions, by what they need, each guarded by the row that it was made
+// on. One answers with the number of each that was written (0), and of each lease that was refused though its guard
+// holds, with the reason. Those of neither found another row.
 //
 // Caps count what was live before, and as if all the leases of this statement that come before were given. Two
 // leases of one group both find it free: then the index jobs_group refuses the statement.
@@ -45,9 +67,74 @@ var renewLeases = updateRows + `
 // To look whether an attempt is in the state that it is changed from is enough: an attempt changes
 // only together with its job's revision, which the guard has. It is looked up one by one: EXISTS would be
 // answered from a hash of all that are live.
-var applyChanges = `
-WITH ops AS MATERIALIZED (` + rowsOf(changeFields) + `),
-live AS MATERIALIZED (
+var applyChanges = func() map[needs]statement {
+	all := map[needs]statement{}
+	for i := range 16 {
+		n := needs{leases: i&1 > 0, groups: i&2 > 0, starts: i&4 > 0, ends: i&8 > 0}
+		if n.leases || !n.groups {
+			all[n] = n.statement()
+		}
+	}
+	return all
+}()
+
+func (n needs) statement() statement {
+	fields := slices.Concat(rowFields, changeFields)
+	parts := []string{}
+	reasons, unrefused := "", ""
+	if n.leases {
+		fields = append(fields, leaseFields...)
+		parts, reasons, unrefused = append(parts, countsForCaps), reasonsOfCaps, `
+		AND o.n NOT IN (SELECT n FROM reasons)`
+	}
+	if n.groups {
+		fields = append(fields, groupFields...)
+		reasons += `
+	UNION ALL` + reasonsOfGroups
+	}
+	if n.leases {
+		parts = append(parts, `reasons AS MATERIALIZED (`+reasons+`
+)`)
+	}
+	done := updateRows + ` FROM ops o
+	WHERE ` + itsRow + unrefused
+	after := []string{}
+	if n.leases {
+		after = append(after, beginAttempts)
+	}
+	if n.starts {
+		fields = append(fields, startFields...)
+		done += `
+		AND (NOT o.starts OR (
+			SELECT a.state FROM attempts a WHERE a.job_id = o.id AND a.number = o.attempt) = 'leased')`
+		after = append(after, startAttempts)
+	}
+	if n.ends {
+		fields = append(fields, endFields...)
+		done += `
+		AND (o.end_state IS NULL OR (
+			SELECT a.state FROM attempts a WHERE a.job_id = o.id AND a.number = o.attempt) IN ('leased', 'running'))`
+		after = append(after, endAttempts)
+	}
+	parts = slices.Concat([]string{`ops AS MATERIALIZED (` + rowsOf(fields) + `)`}, parts, []string{`done AS (` + done + `
+	RETURNING o.*
+)`}, after, []string{`event AS (` + insertEvents + `)`})
+	sql := `
+WITH ` + strings.Join(parts, `,
+`) + `
+SELECT n::int, 0 FROM done`
+	if n.leases {
+		sql += `
+UNION ALL
+SELECT o.n::int, r.reason FROM (SELECT n, min(reason) AS reason FROM reasons GROUP BY n) r JOIN ops o USING (n)
+JOIN jobs j ON ` + itsRow
+	}
+	return statement{sql, fields}
+}
+
+// The parts that a statement has when its group needs them.
+const (
+	countsForCaps = `live AS MATERIALIZED (
 	SELECT c.owner, (SELECT count(*) FROM (
 		SELECT FROM jobs j WHERE j.owner = c.owner AND j.state IN ('leased', 'running') LIMIT c.most
 	) l) AS jobs
@@ -60,7 +147,9 @@ live AS MATERIALIZED (
 	FROM (
 		SELECT owner, workspace_id, max(max_share) AS most FROM ops WHERE max_share > 0 GROUP BY owner, workspace_id
 	) c
-), reasons AS MATERIALIZED (
+)`
+
+	reasonsOfCaps = `
 	SELECT o.n, 1 AS reason FROM ops o JOIN runners r ON r.id = o.lease_runner_id WHERE o.leases AND r.revoked_at IS NOT NULL
 	UNION ALL
 	SELECT o.n, 2 FROM (
@@ -71,36 +160,30 @@ live AS MATERIALIZED (
 	SELECT o.n, 3 FROM (
 		SELECT n, owner, workspace_id, max_share, row_number() OVER (PARTITION BY owner, workspace_id ORDER BY n) AS turn
 		FROM ops WHERE max_share > 0
-	) o JOIN shares USING (owner, workspace_id) WHERE shares.jobs + o.turn > o.max_share
-	UNION ALL
+	) o JOIN shares USING (owner, workspace_id) WHERE shares.jobs + o.turn > o.max_share`
+
+	reasonsOfGroups = `
 	SELECT o.n, 4 FROM ops o CROSS JOIN LATERAL (
 		SELECT FROM jobs j WHERE j.workspace_id = o.workspace_id AND j.concurrency_group = o.concurrency_group
 			AND j.concurrency_group <> '' AND j.state IN ('leased', 'running') LIMIT 1
-	) holder WHERE o.leases AND o.concurrency_group <> ''
-), done AS (
-` + updateRows + ` FROM ops o
-	WHERE ` + itsRow + `
-		AND o.n NOT IN (SELECT n FROM reasons)
-		AND (NOT o.starts OR (
-			SELECT a.state FROM attempts a WHERE a.job_id = o.id AND a.number = o.attempt) = 'leased')
-		AND (o.end_state IS NULL OR (
-			SELECT a.state FROM attempts a WHERE a.job_id = o.id AND a.number = o.attempt) IN ('leased', 'running'))
-	RETURNING o.*
-), leased AS (
+	) holder WHERE o.leases AND o.concurrency_group <> ''`
+
+	beginAttempts = `leased AS (
 	INSERT INTO attempts (job_id, number, runner_id, epoch, state, lease_digest, log_digest, leased_at)
 	SELECT id, attempt, lease_runner_id, epoch, 'leased', lease_digest, log_digest, leased_at
 	FROM done WHERE leases
-), started AS (
+)`
+
+	startAttempts = `started AS (
 	UPDATE attempts a SET state = 'running', started_at = d.started_at
 	FROM done d WHERE d.starts AND a.job_id = d.id AND a.number = d.attempt
-), ended AS (
+)`
+
+	endAttempts = `ended AS (
 	UPDATE attempts a SET state = d.end_state, ended_at = d.end_at, report_digest = d.report_digest,
 		failure_class = d.end_class, failure_message = d.end_message, failure_hint = d.end_hint, failure_container = d.end_container
 	FROM done d WHERE d.end_state IS NOT NULL AND a.job_id = d.id AND a.number = d.attempt
 ), result AS (
 	INSERT INTO results (job_id, number, result) SELECT id, attempt, result FROM done WHERE result IS NOT NULL
-), event AS (` + insertEvents + `)
-SELECT n::int, 0 FROM done
-UNION ALL
-SELECT o.n::int, r.reason FROM (SELECT n, min(reason) AS reason FROM reasons GROUP BY n) r JOIN ops o USING (n)
-JOIN jobs j ON ` + itsRow
+)`
+)
