@@ -28,7 +28,7 @@ func jobContainer(spec *Spec, id Identity, names Names, observed Observed) Conta
 		Name: names.Job, Hostname: "job", Image: spec.Image, Platform: spec.Platform,
 		Command: spec.Command, User: spec.User, WorkingDir: dir,
 		Env:     jobEnv(spec, id, observed.Images[spec.Image].Env),
-		Volumes: map[string]string{dir: names.Volume}, Resources: spec.Resources,
+		Volumes: map[string]string{dir: names.Volume}, Resources: bounded(spec.Resources), Ulimits: spec.Ulimits,
 		Init: observed.Engine.Init, Labels: id.Labels(RoleJob),
 	}
 	if len(spec.Steps) > 0 {
@@ -47,8 +47,16 @@ func serviceContainer(spec *Spec, name string, id Identity, names Names) Contain
 		Name: names.Services[name], Hostname: hostname(name), Image: svc.Image, Platform: spec.Platform,
 		Entrypoint: svc.Entrypoint, Command: svc.Command, Env: environ(svc.Environment),
 		WorkingDir: svc.WorkingDir, User: svc.User, Tmpfs: tmpfs(svc.Tmpfs),
-		Resources: svc.Resources, Aliases: []string{name}, Labels: id.Labels(RoleService),
+		Resources: bounded(svc.Resources), Ulimits: svc.Ulimits, Aliases: []string{name}, Labels: id.Labels(RoleService),
 	}
+}
+
+// bounded fills in the limit that holds where a spec names none.
+func bounded(r Resources) Resources {
+	if r.Pids == 0 {
+		r.Pids = DefaultPids
+	}
+	return r
 }
 
 // jobEnv adds to the job's environment what programs expect of a CI. The job may

@@ -61,7 +61,9 @@ type ContainerSpec struct {
 	Ulimits    map[string]Ulimit
 	// Resolvers are the name servers to ask for what is not on Network; nil is the machine's own.
 	Resolvers []string
-	// NoMetadata keeps the container from the services of clouds that tell a machine its credentials; see MetadataAddress.
+	// NoMetadata keeps the container from the addresses at which clouds tell a machine
+	// its credentials (169.254.169.254 and all other link-local ones; there is no IPv6),
+	// and from the raw sockets with which it could go round that.
 	NoMetadata bool
 	Init       bool // see EngineInfo.Init
 	OpenStdin  bool // standard input that nobody writes to and that never ends

@@ -34,6 +34,9 @@ type Work struct {
 	// Source is a folder on this machine whose tree the workspace starts with; ""
 	// is none. It is read while the topology comes up and not changed.
 	Source string
+	// Metadata allows the containers to reach where clouds tell a machine its
+	// credentials; see ContainerSpec.NoMetadata.
+	Metadata bool
 }
 
 // Causes that end a running attempt early, given to context.WithCancelCause.

@@ -91,10 +91,27 @@ func (b *attemptPlan) resources() {
 	})
 }
 
+// noResolver is asked for names beyond a restricted network: nobody answers there. Left
+// to themselves some engines would ask the machine's own name servers, and what can
+// ask for any name can tell anything to whoever answers for it.
+const noResolver = "127.0.0.1"
+
+// connect puts a container on the attempt's network and bounds what it reaches there.
+func (b *attemptPlan) connect(c *ContainerSpec) {
+	c.Network = b.network
+	switch {
+	case b.network == "":
+	case b.spec.Network == NetworkRestricted:
+		c.Resolvers = []string{noResolver}
+	default:
+		c.NoMetadata = !b.observed.Metadata
+	}
+}
+
 // job creates the job container and returns the operation that its start comes after.
 func (b *attemptPlan) job() int {
 	container := jobContainer(b.spec, b.id, b.names, b.observed)
-	container.Network = b.network
+	b.connect(&container)
 	if b.network != "" {
 		container.Aliases = []string{"job"}
 	}
@@ -119,7 +136,7 @@ func (b *attemptPlan) service(name string) {
 	svc, target := b.spec.Services[name], b.names.Services[name]
 	image := b.observed.Images[svc.Image]
 	container := serviceContainer(b.spec, name, b.id, b.names)
-	container.Network = b.network
+	b.connect(&container)
 	created := b.plan.add(Op{
 		Kind: OpCreateContainer, Target: target, Service: name, After: slices.Clone(b.created),
 		Cause: "services." + name, Container: &container,

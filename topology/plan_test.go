@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -170,7 +171,7 @@ func TestJobContainer(t *testing.T) {
 		Name: "rh-job_1-2-tag-job", Hostname: "job", Image: "app", Command: []string{"a", "b"}, WorkingDir: "/workspace",
 		Env:     []string{"CI=no", "RUNNERHUB_ATTEMPT=2", "RUNNERHUB_JOB_ID=job_1", "TERM=dumb", "Z=1"},
 		Network: "rh-job_1-2-tag-net", Aliases: []string{"job"}, Volumes: map[string]string{"/workspace": "rh-job_1-2-tag-work"},
-		Resources: Resources{CPUs: 1.5, Memory: 1 << 20}, Init: true,
+		Resources: Resources{CPUs: 1.5, Memory: 1 << 20, Pids: DefaultPids}, NoMetadata: true, Init: true,
 		Labels: map[string]string{
 			"runnerhub.hub": "hub", "runnerhub.runner": "rnr-1", "runnerhub.job": "job_1",
 			"runnerhub.attempt": "2", "runnerhub.epoch": "7", "runnerhub.role": "job",
@@ -222,6 +223,44 @@ func TestEffectiveHealth(t *testing.T) {
 	for name, tt := range tests {
 		if diff := cmp.Diff(tt.want, effectiveHealth(tt.declared, tt.image)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// TestWhatContainersReach holds the job's container and its service's to the network mode.
+func TestWhatContainersReach(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		mode       NetworkMode
+		metadata   bool
+		resolvers  []string
+		noMetadata bool
+	}{
+		"open":              {NetworkOpen, false, nil, true},
+		"open, by policy":   {NetworkOpen, true, nil, false},
+		"restricted":        {NetworkRestricted, false, []string{"127.0.0.1"}, false},
+		"restricted anyway": {NetworkRestricted, true, []string{"127.0.0.1"}, false},
+		"none":              {NetworkNone, false, nil, false},
+	}
+	for name, tt := range tests {
+		spec := &Spec{Image: "app", Network: tt.mode}
+		if tt.mode != NetworkNone {
+			spec.Services = map[string]Service{"db": {Image: "app"}}
+		}
+		observed := observedWith("app")
+		observed.Metadata = tt.metadata
+		plan, failure := PlanAttempt(spec, testID, NamesFor(spec, testID, "tag"), observed)
+		if failure != nil {
+			t.Fatal(failure)
+		}
+		for _, op := range plan {
+			c := op.Container
+			if c == nil {
+				continue
+			}
+			if c.NoMetadata != tt.noMetadata || !slices.Equal(c.Resolvers, tt.resolvers) || (c.Network == "") != (tt.mode == NetworkNone) {
+				t.Errorf("%s: %s has %v, %v on network %q", name, op.Target, c.NoMetadata, c.Resolvers, c.Network)
+			}
 		}
 	}
 }

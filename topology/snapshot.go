@@ -74,4 +74,6 @@ type Observed struct {
 	Images map[string]Image // by reference; only those that are present
 	// Network is a ready network that is reserved for the attempt; "" when there is none.
 	Network string
+	// Metadata says that containers may reach where clouds tell a machine its credentials.
+	Metadata bool
 }

@@ -92,6 +92,7 @@ func (x *execution) bringUp() error {
 	if x.spec.Network != topology.NetworkNone {
 		x.observed.Network = x.e.pool.take(x.id.Hub, x.id.Runner, x.spec.Network == topology.NetworkRestricted)
 	}
+	x.observed.Metadata = x.work.Metadata
 	plan, failure := topology.PlanAttempt(x.spec, x.id, x.names, x.observed)
 	if failure != nil {
 		return &failureError{*failure}

@@ -27,7 +27,8 @@ const noHostAddress = "com.docker.network.bridge.inhibit_ipv4"
 func (e *Engine) CreateNetwork(ctx context.Context, spec topology.NetworkSpec) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	options := network.CreateOptions{Driver: "bridge", Internal: spec.Internal, Labels: spec.Labels}
+	noIPv6 := false // an address of that family would lead past what is blocked; some engines give one unless told
+	options := network.CreateOptions{Driver: "bridge", Internal: spec.Internal, EnableIPv6: &noIPv6, Labels: spec.Labels}
 	if spec.Internal {
 		options.Options = map[string]string{noHostAddress: "true"}
 	}
@@ -59,7 +60,8 @@ func (e *Engine) CreateContainer(ctx context.Context, spec topology.ContainerSpe
 		LogConfig:   container.LogConfig{Type: "none"},
 		NetworkMode: "none",
 		Tmpfs:       spec.Tmpfs,
-		Resources:   resources(spec.Resources),
+		DNS:         spec.Resolvers,
+		Resources:   resources(spec.Resources, spec.Ulimits),
 	}
 	if spec.Init {
 		hostConfig.Init = &spec.Init
@@ -70,16 +72,21 @@ func (e *Engine) CreateContainer(ctx context.Context, spec topology.ContainerSpe
 	var networking *network.NetworkingConfig
 	if spec.Network != "" {
 		hostConfig.NetworkMode = container.NetworkMode(spec.Network)
-		networking = &network.NetworkingConfig{EndpointsConfig: map[string]*network.EndpointSettings{
-			spec.Network: {Aliases: spec.Aliases},
-		}}
+		endpoint := &network.EndpointSettings{Aliases: spec.Aliases}
+		if spec.NoMetadata {
+			e.blockMetadata(hostConfig, endpoint)
+		}
+		networking = &network.NetworkingConfig{EndpointsConfig: map[string]*network.EndpointSettings{spec.Network: endpoint}}
 	}
 	_, err := e.client.ContainerCreate(ctx, config, hostConfig, networking, platform(spec.Platform), spec.Name)
 	return wrap("create container "+spec.Name, err)
 }
 
-func resources(r topology.Resources) container.Resources {
+func resources(r topology.Resources, ulimits map[string]topology.Ulimit) container.Resources {
 	out := container.Resources{Memory: r.Memory, NanoCPUs: int64(r.CPUs * 1e9)}
+	for _, name := range slices.Sorted(maps.Keys(ulimits)) {
+		out.Ulimits = append(out.Ulimits, &container.Ulimit{Name: name, Soft: ulimits[name].Soft, Hard: ulimits[name].Hard})
+	}
 	if r.Memory > 0 {
 		out.MemorySwap = r.Memory // the limit is one on memory, not on memory plus swap
 	}

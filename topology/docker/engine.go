@@ -22,6 +22,8 @@ type Engine struct {
 	endpoint Endpoint
 	auth     *credentials
 	ooms     *oomCounts
+	// resolvers stand in for the machine's own where containers cannot ask these.
+	resolvers []string
 }
 
 var _ topology.Engine = (*Engine)(nil)

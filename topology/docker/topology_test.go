@@ -109,7 +109,7 @@ func TestRestrictedNetwork(t *testing.T) {
 	port := itoa(listener.Addr().(*net.TCPAddr).Port)
 	id := identity(t)
 	e := newExecutor(t, id.Hub, docker.Options{})
-	script := sh(`gateway=$(ip route | awk '/default/ {print $3}'); ping -c 1 -W 5 db >/dev/null && echo service
+	script := sh(`gateway=$(ip route | awk '/default/ {print $3}'); nc -w 5 db 80 </dev/null && echo service
 nc -w 3 "${gateway:-127.0.0.1}" ` + port + ` </dev/null && echo machine; true`)
 	for mode, want := range map[topology.NetworkMode]string{
 		topology.NetworkOpen: "service\nmachine\n", topology.NetworkRestricted: "service\n",
@@ -117,7 +117,10 @@ nc -w 3 "${gateway:-127.0.0.1}" ` + port + ` </dev/null && echo machine; true`)
 		obs := &topologytest.Observer{}
 		r := e.Run(t.Context(), topology.Work{Identity: id, Spec: &topology.Spec{
 			Image: busybox, Network: mode, Command: script,
-			Services: map[string]topology.Service{"db": {Image: busybox, Command: []string{"sleep", "1000"}}},
+			Services: map[string]topology.Service{"db": {
+				Image: busybox, Command: []string{"httpd", "-f", "-p", "80"},
+				Healthcheck: &topology.Healthcheck{Test: []string{"CMD-SHELL", "nc -w 1 127.0.0.1 80 </dev/null"}},
+			}},
 		}}, obs)
 		wantResult(t, r, "succeeded 0")
 		if got := obs.Text(topology.Stdout, ""); got != want {
