@@ -2,6 +2,7 @@ package topology_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -9,27 +10,33 @@ import (
 	"github.com/runnerhub/runnerhub/topology"
 )
 
-// The fields of a service in the Compose specification of June 2026.
-const composeServiceFields = `annotations attach blkio_config build cap_add cap_drop cgroup cgroup_parent command
-configs container_name cpu_count cpu_percent cpu_period cpu_quota cpu_rt_period cpu_rt_runtime cpu_shares cpus
-cpuset credential_spec depends_on deploy develop device_cgroup_rules devices dns dns_opt dns_search domainname
-entrypoint env_file environment expose extends external_links extra_hosts gpus group_add healthcheck hostname
-image init ipc isolation label_file labels links logging mac_address mem_limit mem_reservation mem_swappiness
-memswap_limit models network_mode networks oom_kill_disable oom_score_adj pid pids_limit platform ports post_start
-pre_stop privileged profiles provider pull_policy pull_refresh_after read_only restart runtime scale secrets
-security_opt shm_size stdin_open stop_grace_period stop_signal storage_opt sysctls tmpfs tty ulimits use_api_socket
-user userns_mode uts volumes volumes_from working_dir`
-
-// Each Compose field is either known or refused by its name, with a hint.
+// Each field of Compose's is known in a service, or refused by its name with a hint,
+// as the table says that is also the documentation's.
 func TestComposeFieldsAreKnownOrRefused(t *testing.T) {
 	t.Parallel()
-	supported := strings.Fields(`image command entrypoint environment healthcheck depends_on working_dir user tmpfs
-		cpus mem_limit pids_limit ulimits`)
-	for _, field := range strings.Fields(composeServiceFields) {
-		codes := codesAt(t, "image: a\nservices:\n  b:\n    "+field+": {}\n", "services.b."+field)
-		refused := slices.Contains(codes, topology.ProblemUnsupported)
-		if refused == slices.Contains(supported, field) || slices.Contains(codes, topology.ProblemUnknownField) {
-			t.Errorf("%s: %v", field, codes)
+	places := map[string]struct {
+		table      []topology.ComposeField
+		text, path string
+	}{
+		"service": {topology.ComposeService(), "image: a\nservices:\n  b:\n    %s: {}\n", "services.b."},
+		"build":   {topology.ComposeBuild(), "image: a\nservices:\n  b:\n    build:\n      %s: {}\n", "services.b.build."},
+		"deploy":  {topology.ComposeDeploy(), "image: a\nservices:\n  b:\n    image: c\n    deploy:\n      %s: {}\n", "services.b.deploy."},
+		"top":     {topology.ComposeTop(), "image: a\n%s: {}\n", ""},
+	}
+	for place, p := range places {
+		for _, f := range p.table {
+			if f.Name == "name" { // of the job, which is something else
+				continue
+			}
+			codes := codesAt(t, fmt.Sprintf(p.text, f.Name), p.path+f.Name)
+			refused := slices.Contains(codes, topology.ProblemUnsupported)
+			known := f.Support == topology.Supported || f.Support == topology.ByOwner
+			if refused == known || slices.Contains(codes, topology.ProblemUnknownField) {
+				t.Errorf("%s.%s: %v", place, f.Name, codes)
+			}
+		}
+		if !slices.IsSortedFunc(p.table, func(a, b topology.ComposeField) int { return strings.Compare(a.Name, b.Name) }) {
+			t.Errorf("the table %s is not sorted", place)
 		}
 	}
 }
@@ -38,8 +45,8 @@ func TestComposeFieldsAreKnownOrRefused(t *testing.T) {
 // so is the top of a Compose file.
 func TestTopLevelFieldsRefusedByName(t *testing.T) {
 	t.Parallel()
-	for _, field := range strings.Fields(`source artifacts secrets hold_on_failure
-		version include models networks volumes configs x-common
+	for _, field := range strings.Fields(`source artifacts hold_on_failure
+		version include models networks x-common
 		build ports privileged deploy cap_add restart container_name`) {
 		codes := codesAt(t, "image: a\n"+field+": {}\n", field)
 		if !slices.Equal(codes, []string{topology.ProblemUnsupported}) {

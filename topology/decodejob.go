@@ -27,6 +27,10 @@ func (d *decoder) job(root value) *Spec {
 		"command":      func(v value) { s.Command = d.argv(v) },
 		"steps":        func(v value) { s.Steps = d.steps(v) },
 		"services":     func(v value) { s.Services = d.services(v) },
+		"compose":      func(v value) { s.Compose = d.compose(v) },
+		"volumes":      func(v value) { s.Volumes = d.volumes(v) },
+		"configs":      func(v value) { s.Configs = d.fileSources(v) },
+		"secrets":      func(v value) { s.Secrets = d.fileSources(v) },
 		"env":          func(v value) { s.Env = d.env(v) },
 		"working_dir":  func(v value) { s.WorkingDir = d.workspace(v) },
 		"user":         func(v value) { s.User = d.user(v) },
@@ -74,6 +78,19 @@ func (d *decoder) together(s *Spec, root value, got found) {
 	if shell, ok := got.values["shell"]; ok && got.lacks("steps") {
 		d.report(shell.key, shell.path, ProblemConflict, "a shell without steps has nothing to run", "a command runs without a shell")
 	}
+	if compose, ok := got.values["compose"]; ok {
+		for _, field := range []string{"services", "volumes", "configs", "secrets"} {
+			if both, ok := got.values[field]; ok {
+				d.report(both.key, both.path, ProblemConflict, "compose and "+field+" exclude each other",
+					"write them in a Compose file of the source, or all in the spec")
+			}
+		}
+		if s.Network == NetworkNone {
+			d.report(compose.key, compose.path, ProblemConflict, "services need a network",
+				`"network: restricted" reaches the services and nothing else`)
+		}
+	}
+	d.checkMentions(s)
 	if s.Network == NetworkNone && len(s.Services) > 0 {
 		d.report(got.values["network"].node, "network", ProblemConflict, "services need a network",
 			`"restricted" reaches the services and nothing else`)

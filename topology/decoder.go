@@ -8,7 +8,21 @@ import (
 
 // decoder walks the tree of a spec, collects what is wrong with it and goes on,
 // so that one look shows every mistake.
-type decoder struct{ problems []Problem }
+type decoder struct {
+	problems []Problem
+	// lenient is set for what Compose files came to: what Compose allows and a spec
+	// does not, since there is a better way to write it, is let through.
+	lenient  bool
+	mentions []mention
+}
+
+// mention is a place that names a volume, a config or a secret of the spec.
+type mention struct {
+	of   string // the field at the top: volumes, configs or secrets
+	name string
+	at   *node
+	path string
+}
 
 // value is a node with the path that problems name it by.
 type value struct {

@@ -23,6 +23,7 @@ const (
 var (
 	envName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 	dnsLabel    = regexp.MustCompile(`^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$`)
+	composeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 	labelWord   = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,62})$`)
 	userName    = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(:[A-Za-z0-9_][A-Za-z0-9_.-]*)?$`)
 	windowsRoot = regexp.MustCompile(`^[A-Za-z]:[\\/]`)
@@ -113,6 +114,8 @@ func (d *decoder) serviceName(f value) bool {
 	switch {
 	case name == jobAlias || name == "localhost":
 		d.report(f.key, f.path, ProblemInvalid, "this name is taken on the job's network", "name the service after what it is")
+	case d.lenient && composeName.MatchString(name):
+		return true
 	case !dnsLabel.MatchString(name):
 		hint := "lower-case letters, digits and hyphens, at most 63, beginning with a letter"
 		if better := strings.ToLower(strings.ReplaceAll(name, "_", "-")); dnsLabel.MatchString(better) {

@@ -35,7 +35,7 @@ timeout: 30
 services:
   db:
     image: postgres:16
-    ports: ["5432:5432"]
+    restart: always
 `))
 	fmt.Println(err)
 
@@ -46,7 +46,7 @@ services:
 	// Output:
 	// line 3, column 1: comand: unknown field; did you mean "command"?
 	// line 4, column 10: timeout: a duration needs a unit; write "30s" for seconds
-	// line 8, column 5: services.db.ports: not supported; services reach each other by name on the job's network, so nothing needs publishing or linking
+	// line 8, column 5: services.db.restart: not supported; services live as long as the job and are never restarted
 	// 3 unknown_field
 }
 

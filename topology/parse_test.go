@@ -91,7 +91,12 @@ func TestParseFull(t *testing.T) {
 				Image:     "registry.example/seed",
 				DependsOn: map[string]topology.Dependency{"db": {Condition: topology.ServiceStarted}},
 			},
+			"web":    fullWeb,
+			"mighty": fullMighty,
 		},
+		Volumes: map[string]topology.Volume{"data": {}},
+		Configs: map[string]topology.FileSource{"web": {File: "web/conf.toml"}, "motd": {Content: "hello"}},
+		Secrets: map[string]topology.FileSource{"token": {Environment: "ANSWER"}},
 		Env: map[string]string{
 			"CGO_ENABLED": "0", "VERSION": "1.10", "ANSWER": "yes", "HEX": "0x1F", "WHEN": "2026-01-02",
 			"DEBUG": "true", "EMPTY": "", "LITERAL": "${HOME} $$",
@@ -115,6 +120,49 @@ func TestParseFull(t *testing.T) {
 	if diff := cmp.Diff(want, parseFile(t, "full.yaml")); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// fullWeb has what is special about a service in full.yaml.
+var fullWeb = topology.Service{
+	Image: "registry.example/web",
+	Build: &topology.Build{
+		Context: "web", Dockerfile: "docker/Dockerfile", Args: map[string]string{"VERSION": "1.10"}, Target: "test",
+		Network: "none", NoCache: true, Pull: true, ShmSize: 64 << 20, ExtraHosts: []string{"mirror=10.0.0.1"},
+	},
+	Platform: "linux/amd64", Scale: 3, GroupAdd: []string{"1000", "audio"}, Hostname: "web", Aliases: []string{"frontend", "www"},
+	ExtraHosts: []string{"api.example=10.0.0.7", "host.example=host-gateway", "v6.example=::1"},
+	Tmpfs:      []string{"/scratch:size=1048576,mode=0700"},
+	Volumes: []topology.Mount{
+		{Type: topology.MountVolume, Source: "data", Target: "/var/lib/data"},
+		{Type: topology.MountBind, Source: "web/public", Target: "/srv/public", ReadOnly: true},
+		{Type: topology.MountVolume, Target: "/cache"},
+		{Type: topology.MountBind, Source: "/opt/tools", Target: "/tools", ReadOnly: true},
+	},
+	Configs: []topology.FileMount{
+		{Source: "web", Target: "/web"}, {Source: "motd", Target: "/etc/motd", UID: "7", GID: "7", Mode: "0440"},
+	},
+	Secrets:   []topology.FileMount{{Source: "token", Target: "/run/secrets/token"}, {Source: "token", Target: "/run/secrets/other"}},
+	Resources: topology.Resources{CPUs: 0.5, Memory: 50 << 20, Pids: 10},
+	Ulimits:   map[string]topology.Ulimit{"nofile": {Soft: 1024, Hard: 2048}, "memlock": {Soft: -1, Hard: -1}},
+	ShmSize:   128 << 20, Sysctls: map[string]string{"net.core.somaxconn": "1024"},
+	Init: true, ReadOnly: true, SecurityOpt: []string{"no-new-privileges:true"}, StdinOpen: true, CapDrop: []string{"ALL"},
+	StopSignal: "SIGINT", StopGrace: topology.Duration(3 * time.Second),
+	Healthcheck: &topology.Healthcheck{
+		Test: []string{"CMD", "up"}, Interval: topology.Duration(time.Second), Timeout: topology.Duration(30 * time.Second),
+		StartPeriod: topology.Duration(10 * time.Second), StartInterval: topology.Duration(100 * time.Millisecond), Retries: 30,
+	},
+}
+
+// fullMighty asks for everything that only an owner can allow.
+var fullMighty = topology.Service{
+	Image:   "registry.example/mighty",
+	Volumes: []topology.Mount{{Type: topology.MountBind, Source: "/var/run/docker.sock", Target: "/var/run/docker.sock"}},
+	Powers: topology.Powers{
+		Privileged: true, CapAdd: []string{"NET_ADMIN", "SYS_TIME"},
+		Devices: []string{"/dev/kvm:/dev/kvm:rwm", "/dev/ttyUSB0:/dev/tty0:rw"}, GPUs: &topology.GPUs{Count: -1},
+		NetworkMode: "host", PID: "host", IPC: "host", UTS: "host", Userns: "host", Cgroup: "host",
+		Ports: []string{":80/tcp", "8080:80/tcp", "127.0.0.1:53:53/udp", "[::1]:8443:443/tcp"},
+	},
 }
 
 func TestParseJSON(t *testing.T) {

@@ -12,8 +12,7 @@ func TestServiceProblems(t *testing.T) {
 	t.Parallel()
 	runProblemTests(t, map[string]problemTest{
 		"no image":            {"image: a\nservices:\n  db: {user: b}", topology.ProblemMissing, `line 3, column 3: services.db.image: missing; name the image that the service runs`},
-		"built":               {"image: a\nservices:\n  db: {build: .}", topology.ProblemUnsupported, `line 3, column 8: services.db.build: not supported; build and push the image first, then name it under image`},
-		"ports":               {"image: a\nservices:\n  db:\n    image: b\n    ports: [\"5432:5432\"]", topology.ProblemUnsupported, `line 5, column 5: services.db.ports: not supported; services reach each other by name on the job's network, so nothing needs publishing or linking`},
+		"restarted":           {"image: a\nservices:\n  db:\n    image: b\n    restart: always", topology.ProblemUnsupported, `line 5, column 5: services.db.restart: not supported; services live as long as the job and are never restarted`},
 		"nothing":             {"image: a\nservices:\n  db:\n", topology.ProblemNull, `line 3, column 3: services.db: has no value; give it a value or remove it`},
 		"an image alone":      {"image: a\nservices:\n  db: postgres\n", topology.ProblemType, `line 3, column 7: services.db: must be a mapping (name: value), not text`},
 		"a list of services":  {"image: a\nservices: [db]\n", topology.ProblemType, `line 2, column 11: services: must be a mapping (name: value), not a list`},
@@ -22,7 +21,7 @@ func TestServiceProblems(t *testing.T) {
 		"an underscore":       {"image: a\nservices: {My_DB: {image: b}}", topology.ProblemInvalid, `line 2, column 12: services.My_DB: a service's name is its host name and must be a DNS label; use "my-db"`},
 		"a long name":         {"image: a\nservices: {" + strings.Repeat("a", 64) + ": {image: b}}", topology.ProblemInvalid, `line 2, column 12: services.` + strings.Repeat("a", 64) + `: a service's name is its host name and must be a DNS label; lower-case letters, digits and hyphens, at most 63, beginning with a letter`},
 		"a domain":            {"image: a\nservices: {a.b: {image: b}}", topology.ProblemInvalid, `line 2, column 12: services["a.b"]: a service's name is its host name and must be a DNS label; lower-case letters, digits and hyphens, at most 63, beginning with a letter`},
-		"two sorts of limits": {"image: a\nservices: {b: {image: c, resources: {cpus: 1}, cpus: 2}}", topology.ProblemConflict, `line 2, column 26: services.b.resources: resources excludes cpus, mem_limit and pids_limit; they are two spellings of the same limits`},
+		"two sorts of limits": {"image: a\nservices: {b: {image: c, resources: {cpus: 1}, cpus: 2}}", topology.ProblemConflict, `line 2, column 26: services.b.resources: resources excludes cpus, mem_limit, pids_limit and deploy; they are spellings of the same limits`},
 		"unlimited pids":      {"image: a\nservices: {b: {image: c, pids_limit: -1}}", topology.ProblemOutOfRange, `line 2, column 38: services.b.pids_limit: must be from 1 to 4194304; leave it out for no limit`},
 		"tmpfs":               {"image: a\nservices: {b: {image: c, tmpfs: [tmp, /, \"/x:size 1\", /run, /run/]}}", "", "line 2, column 34: services.b.tmpfs[0]: not a tmpfs mount: \"tmp\"; for example \"/tmp\" or \"/tmp:size=64m,mode=1777\"\nline 2, column 39: services.b.tmpfs[1]: not a tmpfs mount: \"/\"; for example \"/tmp\" or \"/tmp:size=64m,mode=1777\"\nline 2, column 42: services.b.tmpfs[2]: not a tmpfs mount: \"/x:size 1\"; for example \"/tmp\" or \"/tmp:size=64m,mode=1777\"\nline 2, column 61: services.b.tmpfs[4]: \"/run/\" is mounted twice, first on line 2, column 55; keep one of them"},
 		"too many services":   {"image: a\nservices:\n" + manyServices(40), topology.ProblemTooLarge, `line 35, column 3: services: more than 32 services`},
@@ -42,7 +41,6 @@ func TestHealthcheckProblems(t *testing.T) {
 	tests := map[string]problemTest{
 		"no test":              {"{interval: 1s}", topology.ProblemMissing, `line 1, column 28: services.b.healthcheck.test: missing; write the command that tells when the service is ready`},
 		"a slip":               {"{tests: x}", topology.ProblemUnknownField, `line 1, column 42: services.b.healthcheck.tests: unknown field; did you mean "test"?`},
-		"start_interval":       {"{test: x, start_interval: 1s}", topology.ProblemUnsupported, `line 1, column 51: services.b.healthcheck.start_interval: not supported; "interval" is in force from the start`},
 		"no form":              {"{test: [pg_isready]}", topology.ProblemInvalid, `line 1, column 48: services.b.healthcheck.test: the first item must be CMD, CMD-SHELL or NONE; for example ["CMD", "pg_isready"]`},
 		"an empty list":        {"{test: []}", topology.ProblemInvalid, `line 1, column 48: services.b.healthcheck.test: the list is empty; remove the field or give it items`},
 		"an empty test":        {`{test: ""}`, topology.ProblemInvalid, `line 1, column 48: services.b.healthcheck.test: is empty`},

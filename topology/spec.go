@@ -16,7 +16,15 @@ type Spec struct {
 	Command  []string           `json:"command,omitempty"` // arguments to the image's own ENTRYPOINT; nil keeps its CMD
 	Steps    []Step             `json:"steps,omitempty"`   // instead of Command: each runs in a shell of its own
 	Services map[string]Service `json:"services,omitempty"`
-	Env      map[string]string  `json:"env,omitempty"`
+
+	// Compose names files of the source that say what the services are. The machine
+	// that runs the job reads them, and fills in what follows.
+	Compose Compose               `json:"compose,omitzero"`
+	Volumes map[string]Volume     `json:"volumes,omitempty"` // of the attempt's own, by the names that services mount
+	Configs map[string]FileSource `json:"configs,omitempty"`
+	Secrets map[string]FileSource `json:"secrets,omitempty"`
+
+	Env map[string]string `json:"env,omitempty"`
 
 	// WorkingDir, User and Shell concern the job container. The working directory
 	// is a volume of the attempt's own; Shell defaults to ["/bin/sh", "-e", "-c"].
@@ -48,47 +56,6 @@ type Step struct {
 	Always bool              `json:"always,omitempty"` // run even after a failed step
 	Env    map[string]string `json:"env,omitempty"`
 }
-
-// Service is a container beside the job, in Compose's words. Its key in
-// Spec.Services is its host name on the topology's network.
-type Service struct {
-	Image       string                `json:"image"`
-	Command     []string              `json:"command,omitempty"`    // nil keeps the image's CMD
-	Entrypoint  []string              `json:"entrypoint,omitempty"` // nil keeps the image's ENTRYPOINT
-	Environment map[string]string     `json:"environment,omitempty"`
-	Healthcheck *Healthcheck          `json:"healthcheck,omitempty"`
-	DependsOn   map[string]Dependency `json:"depends_on,omitempty"`
-	WorkingDir  string                `json:"working_dir,omitempty"`
-	User        string                `json:"user,omitempty"`
-	Tmpfs       []string              `json:"tmpfs,omitempty"` // Compose's short form, PATH[:options]
-	Resources   Resources             `json:"resources,omitzero"`
-	Ulimits     map[string]Ulimit     `json:"ulimits,omitempty"`
-}
-
-// Healthcheck says when a service is ready. Test is Compose's canonical form:
-// ["CMD", argv…], ["CMD-SHELL", script] or ["NONE"].
-type Healthcheck struct {
-	Test        []string `json:"test"`
-	Interval    Duration `json:"interval,omitempty"`     // default 1 s
-	Timeout     Duration `json:"timeout,omitempty"`      // default 30 s
-	StartPeriod Duration `json:"start_period,omitempty"` // failures do not count during it
-	Retries     int      `json:"retries,omitempty"`      // default 30 consecutive failures
-}
-
-// Dependency is the state of another service that a service waits for.
-type Dependency struct {
-	Condition Condition `json:"condition"`
-}
-
-// Condition is Compose's depends_on condition.
-type Condition string
-
-// The conditions of a dependency.
-const (
-	ServiceStarted   Condition = "service_started"
-	ServiceHealthy   Condition = "service_healthy"
-	ServiceCompleted Condition = "service_completed_successfully"
-)
 
 // NetworkMode is what the job and its services can reach.
 type NetworkMode string

@@ -14,10 +14,10 @@ import (
 // All mistakes are found at once, in the order of the text.
 func TestSpecErrorCollects(t *testing.T) {
 	t.Parallel()
-	_, err := topology.Parse([]byte("imagee: a\ntimeout: 30\nservices:\n  db:\n    image: b\n    ports: []\n  web:\n    image: c\n    depends_on: [dbb]\n"))
+	_, err := topology.Parse([]byte("imagee: a\ntimeout: 30\nservices:\n  db:\n    image: b\n    restart: always\n  web:\n    image: c\n    depends_on: [dbb]\n"))
 	want := `line 1, column 1: imagee: unknown field; did you mean "image"?
 line 2, column 10: timeout: a duration needs a unit; write "30s" for seconds
-line 6, column 5: services.db.ports: not supported; services reach each other by name on the job's network, so nothing needs publishing or linking
+line 6, column 5: services.db.restart: not supported; services live as long as the job and are never restarted
 line 9, column 18: services.web.depends_on[0]: there is no service "dbb"; did you mean "db"?`
 	if err == nil || err.Error() != want {
 		t.Errorf("got:\n%v\nwant:\n%s", err, want)

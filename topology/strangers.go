@@ -4,10 +4,9 @@ package topology
 // service have a table of their own in compose.go.
 
 var jobStrangers = strangers{
-	refused: merged(composeTop, composeService, map[string]string{
+	refused: merged(hints(ComposeTop()), misplaced(ComposeService(), "it belongs in a service"), map[string]string{
 		"source":          "put what the job needs into its image, or fetch it in a step",
 		"artifacts":       "print what matters to the log, or upload it in a step",
-		"secrets":         "let a step fetch them; env is stored as plain text",
 		"hold_on_failure": "add a step with always: true that shows what you need",
 		"cache":           "bake what is expensive into the image",
 		"matrix":          "submit one job for each combination",
@@ -44,7 +43,6 @@ var jobStrangers = strangers{
 		"stop_grace_period": `did you mean "grace"?`,
 		"depends_on":        "a job waits for all of its services; depends_on belongs in a service",
 		"healthcheck":       "it belongs in a service",
-		"jobs":              "a spec is one job: its fields stand at the top",
 	},
 }
 
@@ -66,10 +64,6 @@ var stepStrangers = strangers{
 		"working-directory": "set working_dir at the top, or begin the script with cd",
 		"timeout":           "it holds for the whole job: set it at the top",
 	},
-}
-
-var healthStrangers = strangers{
-	refused: map[string]string{"start_interval": `"interval" is in force from the start`},
 }
 
 var dependencyStrangers = strangers{

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -100,10 +101,23 @@ func (t *attempt) spec() (*topology.Spec, *report) {
 			Hint: fmt.Sprintf("the runner is %s; install the hub's release on the machine if the spec is right", mcp.Version),
 		}}
 	}
+	if demands := spec.Demands(); len(demands) > 0 {
+		return nil, denied(demands[0])
+	}
 	if ms := t.lease.TimeoutMS; ms > 0 { // the hub's default, where the spec names none
 		spec.Timeout = topology.Duration(time.Duration(ms) * time.Millisecond)
 	}
 	return spec, nil
+}
+
+// denied is the report of a job that asks for more than the machine gives.
+func denied(d topology.Demand) *report {
+	what := strings.TrimSpace(string(d.Power) + " " + d.Value)
+	return &report{Fail: &failReport{
+		Class:   string(topology.ClassPolicyDenied),
+		Message: clip(fmt.Sprintf("The service %s asks for %s, which this machine does not allow: %s.", d.Service, what, d.Reason()), maxMessage),
+		Hint:    "leave it out of the job",
+	}}
 }
 
 // execute runs the job. A panic of the executor's costs this job and not the others.

@@ -62,8 +62,11 @@ func Needs(spec *topology.Spec) []Need {
 	for _, name := range slices.Sorted(maps.Keys(spec.Services)) {
 		s := spec.Services[name]
 		n.service(name, s)
-		total.CPUs += s.Resources.CPUs
-		total.Memory += s.Resources.Memory
+		total.CPUs += s.Resources.CPUs * float64(max(s.Scale, 1))
+		total.Memory += s.Resources.Memory * int64(max(s.Scale, 1))
+	}
+	for _, d := range spec.Demands() {
+		n.add(Rule(d.Power), d.Service, d.Value)
 	}
 	n.limits(total)
 	return n.all
@@ -77,7 +80,7 @@ func (n *needs) add(r Rule, container, value string) {
 
 // service adds what one service asks for.
 func (n *needs) service(name string, s topology.Service) {
-	if s.Image != "" { // one that is built has none
+	if s.Build == nil { // of one that is built, image is a name for others
 		n.add(RuleImages, name, fullImage(s.Image))
 	}
 }
