@@ -4,7 +4,7 @@ import "time"
 
 // Event is one line of the audit log: who did what, on whose behalf, and from
 // where. A store writes it in the transaction of the change that it tells of.
-// Renewing a lease, presence and log bytes are no events: they change nothing that was decided.
+// Renewing a lease, presence, log bytes and artifacts are no events: they change nothing that was decided.
 type Event struct {
 	ID          int64 // given by the store, grows
 	Time        time.Time

@@ -33,6 +33,13 @@ type Policy struct {
 	MaxLogBytes    int64         // of one attempt's log; beyond it the middle is dropped
 	LogGrace       time.Duration // how long after an attempt's end its log may still arrive
 	Retention      time.Duration // how long after its end a job is kept, with its events and log; 0 keeps all
+
+	MaxArtifacts      int           // files of one attempt
+	MaxArtifactBytes  int64         // of an attempt's files together
+	ArtifactRetention time.Duration // how long an artifact is kept, from when it was stored
+	MaxSourceBytes    int64         // of one source archive
+	MaxUploads        int           // of sources, under way for one owner
+	UploadTTL         time.Duration // from an upload's announcement until it takes no more bytes
 }
 
 // DefaultPolicy returns the defaults.
@@ -62,5 +69,12 @@ func DefaultPolicy() Policy {
 		MaxLogBytes:     64 << 20,
 		LogGrace:        24 * time.Hour,
 		Retention:       30 * 24 * time.Hour,
+
+		MaxArtifacts:      1000,
+		MaxArtifactBytes:  2 << 30,
+		ArtifactRetention: 14 * 24 * time.Hour,
+		MaxSourceBytes:    1 << 30,
+		MaxUploads:        20,
+		UploadTTL:         24 * time.Hour,
 	}
 }

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"io"
 	"time"
 )
 
@@ -16,6 +17,7 @@ import (
 type Store interface {
 	JobStore
 	LogStore
+	UploadStore
 	RetentionStore
 	RunnerStore
 	AccountStore
@@ -171,6 +173,50 @@ type LogStore interface {
 	DropLogChunks(ctx context.Context, jobID string, attempt int, starts []int64) error
 }
 
+// UploadStore keeps what is being uploaded and what came of it; the bytes are in a Bucket.
+type UploadStore interface {
+	// CreateUpload stores an upload. An artifact's is refused with StaleLease when its attempt is not live, and any with
+	// QuotaExceeded when it would go beyond the caps, which are exact for artifacts also under concurrency.
+	CreateUpload(ctx context.Context, u Upload, c UploadCaps) error
+	// UploadByToken finds an upload by the digest of its capability.
+	UploadByToken(ctx context.Context, digest []byte) (Upload, error)
+	// OpenUpload finds an open upload of the same bytes, for the same thing and by the same caller.
+	OpenUpload(ctx context.Context, like Upload) (Upload, error)
+	// GrowUpload adds a part where the upload ends; ErrConflict when it ends elsewhere or is not open.
+	GrowUpload(ctx context.Context, id string, p UploadPart) error
+	// UploadParts lists parts that start at an offset or after it, in order; at most limit.
+	UploadParts(ctx context.Context, id string, from int64, limit int) ([]UploadPart, error)
+	// FinishUpload ends an open upload: b exists from then on, or an older blob of the same bytes is kept until
+	// b.KeepUntil in its place, which is returned. An artifact's upload makes the artifact, or replaces the one at its path,
+	// which expires with b.KeepUntil; StaleLease when the attempt is not live. ErrConflict when the upload is not open.
+	FinishUpload(ctx context.Context, id string, b Blob) (Blob, error)
+	// DropUpload ends an open upload without a blob; ErrConflict when it is not open.
+	DropUpload(ctx context.Context, id string) error
+	// OldUploads lists uploads that expired before a time, in whatever state; at most limit.
+	OldUploads(ctx context.Context, before time.Time, limit int) ([]Upload, error)
+	// DeleteUpload forgets an upload and its parts.
+	DeleteUpload(ctx context.Context, id string) error
+
+	// FindBlob finds an owner's blob by its digest.
+	FindBlob(ctx context.Context, o Owner, digest []byte) (Blob, error)
+	// KeepBlob keeps a blob until a time at least; NotFound when it is gone or about to go.
+	KeepBlob(ctx context.Context, id string, until time.Time) error
+	// CondemnBlobs finds blobs that were to be kept until before a time: from then on nobody else finds them, and no use
+	// of them is begun. It lists those that an earlier call found and that were not deleted as well; at most limit.
+	CondemnBlobs(ctx context.Context, before time.Time, limit int) ([]Blob, error)
+	// DeleteBlob forgets a condemned blob, whose bytes are gone.
+	DeleteBlob(ctx context.Context, id string) error
+
+	// PutArtifact makes an artifact of a blob that is there, as FinishUpload does; NotFound when the blob is not.
+	PutArtifact(ctx context.Context, a Artifact, c UploadCaps) error
+	// ListArtifacts lists an attempt's artifacts by path, after one; at most limit.
+	ListArtifacts(ctx context.Context, jobID string, attempt int, afterPath string, limit int) ([]Artifact, error)
+	GetArtifact(ctx context.Context, jobID string, attempt int, path string) (Artifact, error)
+	// DeleteArtifacts forgets artifacts that expired before a time, at most limit, and answers how many there were. Their
+	// blobs stay until their own time is over.
+	DeleteArtifacts(ctx context.Context, before time.Time, limit int) (int, error)
+}
+
 // KeyPos is a place among the idempotency keys.
 type KeyPos struct{ Scope, Key string }
 
@@ -184,8 +230,8 @@ type RetentionStore interface {
 	// EndedBefore looks at up to limit jobs after an id whose ids are older than a time, and lists those that
 	// ended before it. It answers where to go on, "" at the end.
 	EndedBefore(ctx context.Context, before time.Time, afterID string, limit int) (ids []string, next string, err error)
-	// DeleteJobs deletes those of some jobs that ended before a time: rows, payloads, attempts, results, events
-	// and the indexes of logs. It answers how many there were.
+	// DeleteJobs deletes those of some jobs that ended before a time: rows, payloads, attempts, results, events,
+	// artifacts and the indexes of logs. It answers how many there were.
 	DeleteJobs(ctx context.Context, before time.Time, ids []string) (int, error)
 }
 
@@ -243,8 +289,23 @@ type PairingStore interface {
 type Bucket interface {
 	Put(ctx context.Context, key string, data []byte) error
 	Get(ctx context.Context, key string) ([]byte, error)
+	// Create begins a blob that is written as a stream.
+	Create(ctx context.Context, key string) (BlobWriter, error)
+	// Open reads a blob as a stream, length bytes from an offset on, all the rest when length is negative. A blob that ends
+	// before gives less.
+	Open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error)
 	Delete(ctx context.Context, key string) error
-	// DeleteAll deletes every blob below a folder, which is what keys have before a slash.
-	DeleteAll(ctx context.Context, folder string) error
+	// DeleteAll deletes every blob below a folder, which is what keys have before a slash, but for the keys in keep. What
+	// writers that were killed have left there goes too.
+	DeleteAll(ctx context.Context, folder string, keep ...string) error
+	Close() error
+}
+
+// BlobWriter writes one blob. It appears whole with Commit, or not at all.
+type BlobWriter interface {
+	io.Writer
+	// Commit ends the blob and makes it appear.
+	Commit() error
+	// Close drops what was written, unless Commit was called. It may be called at any time.
 	Close() error
 }

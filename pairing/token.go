@@ -22,7 +22,7 @@ const (
 	RunnerToken  Prefix = "rnr"  // a paired machine
 	APIKey       Prefix = "ak"   // a person or agent
 	PairingToken Prefix = "pair" // pairs one machine, once
-	Capability   Prefix = "cap"  // uploads one attempt's log
+	Capability   Prefix = "cap"  // sends the bytes of one log or upload
 	LeaseToken   Prefix = "lse"  // the nonce of one lease
 )
 

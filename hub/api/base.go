@@ -19,5 +19,8 @@ func baseURL(ctx context.Context) string {
 // LogPath is where the bytes of one attempt's log go; the token is the whole right to it.
 func LogPath(token string) string { return Base + "/logs/" + token }
 
+// UploadPath is where the bytes of one upload go; the token is the whole right to send them.
+func UploadPath(token string) string { return Base + "/uploads/" + token }
+
 // PairPath is the page on which a person approves a machine.
 const PairPath = "/pair"

@@ -17,6 +17,7 @@ func Components(ops []Operation, ref func(name string) string) map[string]*jsons
 	types := map[string]Type{}
 	collect(reflect.TypeFor[mcp.Error](), types)
 	collect(reflect.TypeFor[mcp.PutLogResult](), types)
+	collect(reflect.TypeFor[mcp.PutUploadResult](), types)
 	for _, o := range ops {
 		collect(o.out, types)
 	}

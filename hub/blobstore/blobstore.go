@@ -1,4 +1,4 @@
-// Package blobstore keeps bytes (logs) in a bucket through gocloud.dev/blob: a
+// Package blobstore keeps bytes (logs, artifacts, source archives) in a bucket through gocloud.dev/blob: a
 // local folder, which several hubs may share.
 package blobstore
 
@@ -67,9 +67,9 @@ func (b *Bucket) Delete(ctx context.Context, key string) error {
 	return translate("delete", key, err)
 }
 
-// DeleteAll removes all blobs below a folder of keys, and the folders that they were in. It may be called again
-// after it was cut short.
-func (b *Bucket) DeleteAll(ctx context.Context, folder string) error {
+// DeleteAll removes all blobs below a folder of keys but those to keep, and the folders that they were in. It may be
+// called again after it was cut short.
+func (b *Bucket) DeleteAll(ctx context.Context, folder string, keep ...string) error {
 	folder = strings.TrimSuffix(folder, "/") + "/"
 	for list := b.b.List(&blob.ListOptions{Prefix: folder}); ; {
 		o, err := list.Next(ctx)
@@ -78,6 +78,9 @@ func (b *Bucket) DeleteAll(ctx context.Context, folder string) error {
 		}
 		if err != nil {
 			return translate("list", folder, err)
+		}
+		if slices.Contains(keep, o.Key) {
+			continue
 		}
 		if err := b.Delete(ctx, o.Key); err != nil {
 			return err
@@ -111,7 +114,7 @@ func translate(verb, key string, err error) error {
 	}
 	e := &hub.Error{
 		Code: hub.Unavailable, Retryable: true, Err: err,
-		Message: "the hub could not " + verb + " log bytes", Hint: "try again; the hub's log has the cause",
+		Message: "the hub could not " + verb + " bytes", Hint: "try again; the hub's log has the cause",
 	}
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		e.Message = "the hub's disk is full"

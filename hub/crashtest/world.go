@@ -1,20 +1,17 @@
 package crashtest
 
 import (
-	"bytes"
 	"context"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
-	"maps"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/runnerhub/runnerhub/hub"
 	"github.com/runnerhub/runnerhub/hub/dispatch"
 	"github.com/runnerhub/runnerhub/hub/enroll"
+	"github.com/runnerhub/runnerhub/hub/memory"
 	"github.com/runnerhub/runnerhub/hub/storetest"
 	"github.com/runnerhub/runnerhub/pairing"
 )
@@ -25,7 +22,7 @@ type world struct {
 	ctx     context.Context
 	now     time.Time
 	healthy *service
-	bucket  *bucket
+	bucket  hub.Bucket
 	person  hub.Principal
 	runner  hub.Principal
 	// The key of a machine that is to be paired.
@@ -47,7 +44,7 @@ type service struct {
 
 func newWorld(tb testing.TB, s hub.Store) *world {
 	tb.Helper()
-	w := &world{TB: tb, ctx: context.Background(), now: storetest.Start(), bucket: &bucket{m: map[string][]byte{}}}
+	w := &world{TB: tb, ctx: context.Background(), now: storetest.Start(), bucket: memory.NewBucket()}
 	u, ws := storetest.NewUser(), storetest.NewWorkspace()
 	w.must(s.CreateUser(w.ctx, u, storetest.NewEvent(hub.ActUserCreated)))
 	w.must(s.CreateWorkspace(w.ctx, ws, storetest.NewEvent(hub.ActWorkspaceCreated)))
@@ -135,42 +132,3 @@ func (w *world) settle(h *service, s hub.JobState, c hub.Class) error {
 	}
 	return err
 }
-
-// bucket keeps bytes in memory.
-type bucket struct {
-	mu sync.Mutex
-	m  map[string][]byte
-}
-
-func (b *bucket) Put(_ context.Context, key string, data []byte) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.m[key] = bytes.Clone(data)
-	return nil
-}
-
-func (b *bucket) Get(_ context.Context, key string) ([]byte, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	data, ok := b.m[key]
-	if !ok {
-		return nil, hub.Errorf(hub.NotFound, "no blob %s", key)
-	}
-	return bytes.Clone(data), nil
-}
-
-func (b *bucket) Delete(_ context.Context, key string) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.m, key)
-	return nil
-}
-
-func (b *bucket) DeleteAll(_ context.Context, prefix string) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	maps.DeleteFunc(b.m, func(key string, _ []byte) bool { return strings.HasPrefix(key, prefix) })
-	return nil
-}
-
-func (*bucket) Close() error { return nil }

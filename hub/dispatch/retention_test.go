@@ -10,6 +10,7 @@ import (
 
 	"github.com/runnerhub/runnerhub/hub"
 	"github.com/runnerhub/runnerhub/hub/dispatch"
+	"github.com/runnerhub/runnerhub/hub/memory"
 )
 
 func keep(d time.Duration) option {
@@ -31,11 +32,8 @@ func (m *machine) logged() hub.Job {
 }
 
 func (w *world) blobs(jobID string) int {
-	b := w.bucket.(*bucket)
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	n := 0
-	for key := range b.m {
+	for _, key := range w.bucket.(*memory.Bucket).Keys() {
 		if strings.HasPrefix(key, "logs/"+jobID+"/") {
 			n++
 		}
@@ -125,11 +123,11 @@ func (m *mortal) die() error {
 
 func (m *mortal) Close() error { return nil }
 
-func (m *mortal) DeleteAll(ctx context.Context, folder string) error {
+func (m *mortal) DeleteAll(ctx context.Context, folder string, keep ...string) error {
 	if err := m.die(); err != nil {
 		return err
 	}
-	return m.Bucket.DeleteAll(ctx, folder)
+	return m.Bucket.DeleteAll(ctx, folder, keep...)
 }
 
 func (m *mortal) DeleteKeys(ctx context.Context, before time.Time, after hub.KeyPos, limit int) (hub.KeyPos, error) {
@@ -202,11 +200,11 @@ type stuck struct {
 	jobID string
 }
 
-func (s stuck) DeleteAll(ctx context.Context, folder string) error {
+func (s stuck) DeleteAll(ctx context.Context, folder string, keep ...string) error {
 	if strings.HasSuffix(folder, s.jobID) {
 		return errors.New("permission denied")
 	}
-	return s.Bucket.DeleteAll(ctx, folder)
+	return s.Bucket.DeleteAll(ctx, folder, keep...)
 }
 
 // The queue is served while many old jobs go, and loses nothing.

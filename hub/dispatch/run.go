@@ -17,6 +17,7 @@ import (
 //	notifier  sends hints to other hubs
 //	presence  writes what was heard of runners
 //	retention deletes what ended long ago
+//	reclaim   deletes artifacts, archives and uploads whose time is over
 //
 // One that panics is logged and started again: a fault in one job's data must not end the others' leases.
 func (s *Service) Run(ctx context.Context) error {
@@ -27,6 +28,7 @@ func (s *Service) Run(ctx context.Context) error {
 	loops := map[string]func(context.Context){
 		"sweep": s.runSweep, "looks": s.runLooks, "listener": s.runListener,
 		"notifier": s.runNotifier, "presence": s.runPresence, "retention": s.runRetention,
+		"reclaim": s.runReclaim,
 	}
 	var wg sync.WaitGroup
 	for name, loop := range loops {

@@ -1,12 +1,9 @@
 package dispatch_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +12,7 @@ import (
 
 	"github.com/runnerhub/runnerhub/hub"
 	"github.com/runnerhub/runnerhub/hub/dispatch"
+	"github.com/runnerhub/runnerhub/hub/memory"
 	"github.com/runnerhub/runnerhub/hub/storetest"
 )
 
@@ -47,45 +45,6 @@ func (c *clock) advance(d time.Duration) {
 	defer c.mu.Unlock()
 	c.t = c.t.Add(d)
 }
-
-// bucket keeps bytes in memory.
-type bucket struct {
-	mu sync.Mutex
-	m  map[string][]byte
-}
-
-func (b *bucket) Put(_ context.Context, key string, data []byte) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.m[key] = bytes.Clone(data)
-	return nil
-}
-
-func (b *bucket) Get(_ context.Context, key string) ([]byte, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	data, ok := b.m[key]
-	if !ok {
-		return nil, hub.Errorf(hub.NotFound, "no blob %s", key)
-	}
-	return bytes.Clone(data), nil
-}
-
-func (b *bucket) Delete(_ context.Context, key string) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.m, key)
-	return nil
-}
-
-func (b *bucket) DeleteAll(_ context.Context, folder string) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	maps.DeleteFunc(b.m, func(key string, _ []byte) bool { return strings.HasPrefix(key, folder+"/") })
-	return nil
-}
-
-func (*bucket) Close() error { return nil }
 
 // world is a hub with one person, who belongs to one workspace.
 type world struct {
@@ -120,7 +79,7 @@ func withStore(f func(hub.Store) hub.Store) option {
 func newWorld(t backend, opts ...option) *world {
 	t.Helper()
 	w := &world{TB: t.TB, ctx: t.Context(), store: t.open(), clock: &clock{t: time.Now()}}
-	w.bucket = &bucket{m: map[string][]byte{}}
+	w.bucket = memory.NewBucket()
 	w.s = w.hub(w.store, opts...)
 	w.ws = storetest.NewWorkspace()
 	w.must(w.store.CreateWorkspace(w.ctx, w.ws, storetest.NewEvent(hub.ActWorkspaceCreated)))

@@ -16,10 +16,11 @@ type row struct {
 	attempts []*attempt // by number
 }
 
-// attempt is one execution and the index of its log.
+// attempt is one execution, the index of its log and what it left.
 type attempt struct {
 	hub.Attempt
-	chunks []hub.LogChunk // in order, without overlap
+	chunks []hub.LogChunk          // in order, without overlap
+	files  map[string]hub.Artifact // by path
 }
 
 // queued is the row as lists carry it: without its spec.

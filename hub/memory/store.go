@@ -38,6 +38,9 @@ type Store struct {
 	groupHolders map[hub.Group]string              // the live job of a concurrency group
 	groupQueues  map[hub.Group]*btree.BTreeG[*row] // what waits for it
 
+	uploads map[string]*upload
+	blobs   map[string]*blob
+
 	leaders map[string]leader // by task
 
 	events    map[string][]hub.Event // by job
@@ -68,6 +71,7 @@ func New() *Store {
 		jobs: map[string]*row{}, keys: map[idempotencyKey]keyed{}, queues: map[hub.QueueKey]*btree.BTreeG[*row]{},
 		live: &btree.Map[string, *row]{}, holds: map[string]*btree.Map[string, *row]{}, counts: map[hub.Owner]map[string]int{},
 		parts: map[part]int{}, groupHolders: map[hub.Group]string{}, groupQueues: map[hub.Group]*btree.BTreeG[*row]{},
+		uploads: map[string]*upload{}, blobs: map[string]*blob{},
 		leaders: map[string]leader{}, owned: map[hub.Owner]*btree.Map[string, *row]{}, logs: map[string]*attempt{}, events: map[string][]hub.Event{},
 		runners: map[string]*hub.Runner{}, byOwner: map[hub.Owner]*btree.Map[string, *hub.Runner]{}, byToken: map[string]*hub.Runner{},
 		pairings: map[string]*hub.Pairing{}, codes: map[string]*hub.Pairing{}, tokens: map[string]*hub.Pairing{},

@@ -55,7 +55,7 @@ func Defaults() Settings {
 // storeFlags are the settings that every command needs.
 func (s *Settings) storeFlags(f *pflag.FlagSet) {
 	f.String("config", "", "file of RUNNERHUB_NAME=value lines (default "+defaultConfigFile()+", where it exists)")
-	f.StringVar(&s.Data, "data", s.Data, "folder of the embedded store, log bytes and admin.key")
+	f.StringVar(&s.Data, "data", s.Data, "folder of the embedded store, the bytes of logs and artifacts, and admin.key")
 	f.StringVar(&s.Database, "database", s.Database, "sqlite://PATH or postgres://… (default DATA/runnerhub.db)")
 	f.StringVar(&s.LogFormat, "log-format", s.LogFormat, "text or json")
 	f.StringVar(&s.LogLevel, "log-level", s.LogLevel, "debug, info, warn or error")
@@ -65,7 +65,7 @@ func (s *Settings) storeFlags(f *pflag.FlagSet) {
 func (s *Settings) serveFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.Addr, "addr", s.Addr, "host:port to listen on; port 0 picks one")
 	f.StringVar(&s.PublicURL, "public-url", s.PublicURL, "URL that runners and people reach the hub by (default: as each request says)")
-	f.StringVar(&s.Blobs, "blobs", s.Blobs, "folder of log bytes; several hubs share one (default DATA/blobs)")
+	f.StringVar(&s.Blobs, "blobs", s.Blobs, "folder of the bytes of logs, artifacts and archives; several hubs share one (default DATA/blobs)")
 	f.StringVar(&s.TLSCert, "tls-cert", s.TLSCert, "certificate chain in PEM")
 	f.StringVar(&s.TLSKey, "tls-key", s.TLSKey, "private key in PEM")
 	f.BoolVar(&s.InsecureHTTP, "insecure-http", s.InsecureHTTP, "serve plain HTTP on an address that others can reach")
@@ -96,6 +96,10 @@ func (s *Settings) serveFlags(f *pflag.FlagSet) {
 	f.Int64Var(&p.MaxLogBytes, "max-log-bytes", p.MaxLogBytes, "of one attempt's log; beyond it the middle is dropped")
 	f.DurationVar(&p.LogGrace, "log-grace", p.LogGrace, "how long after an attempt's end its log may still arrive")
 	f.DurationVar(&p.Retention, "retention", p.Retention, "how long after its end a job is kept, with its events and log; 0 keeps all")
+	f.IntVar(&p.MaxArtifacts, "max-artifacts", p.MaxArtifacts, "files that one attempt may leave")
+	f.Int64Var(&p.MaxArtifactBytes, "max-artifact-bytes", p.MaxArtifactBytes, "of one attempt's artifacts together")
+	f.DurationVar(&p.ArtifactRetention, "artifact-retention", p.ArtifactRetention, "how long artifacts are kept, and source archives after their last use")
+	f.Int64Var(&p.MaxSourceBytes, "max-source-bytes", p.MaxSourceBytes, "of one source archive")
 }
 
 func defaultConfigFile() string { return filepath.Join(xdg.ConfigHome, "runnerhub", "runnerhub.env") }
@@ -208,6 +212,10 @@ func (s *Settings) check() error {
 		return errors.New("--max-running-per-workspace must not be below 0")
 	case p.MaxAttempts < 1 || p.MaxQueued < 1 || p.MaxRunning < 1 || p.MaxLogBytes < 1<<20:
 		return errors.New("--max-attempts, --max-queued and --max-running must be at least 1, and --max-log-bytes at least 1 MiB")
+	case p.MaxArtifacts < 1 || p.MaxArtifactBytes < 1 || p.MaxSourceBytes < 1:
+		return errors.New("--max-artifacts, --max-artifact-bytes and --max-source-bytes must be at least 1")
+	case p.ArtifactRetention < time.Hour || (p.Retention > 0 && p.ArtifactRetention > p.Retention):
+		return fmt.Errorf("--artifact-retention (%s) must be at least an hour, and at most --retention (%s) where that is set", p.ArtifactRetention, p.Retention)
 	case p.Retention < 0 || (p.Retention > 0 && p.Retention < p.LogGrace+time.Minute):
 		return fmt.Errorf("--retention (%s) must be 0, or a minute longer than --log-grace (%s), until when a log may grow", p.Retention, p.LogGrace)
 	}

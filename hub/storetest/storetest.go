@@ -27,6 +27,7 @@ func Run(t *testing.T, open func(t *testing.T) hub.Store) {
 		"List":     listTests(),
 		"Events":   eventTests(),
 		"Logs":     logTests(),
+		"Uploads":  uploadTests(),
 		"Retain":   retentionTests(),
 		"Runners":  runnerTests(),
 		"Presence": presenceTests(),

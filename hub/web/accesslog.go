@@ -45,7 +45,7 @@ func accessLog(log *slog.Logger, now func() time.Time, next http.Handler) http.H
 var tokenLike = regexp.MustCompile(`\b(rnr|ak|pair|cap|lse|inv)_[0-9A-Za-z]+`)
 
 // secretPaths have a secret as their next element.
-var secretPaths = []string{api.Base + "/logs/", api.Base + "/pairing/"}
+var secretPaths = []string{api.Base + "/logs/", api.Base + "/uploads/", api.Base + "/pairing/"}
 
 // maskPath is a path as the access log may show it.
 func maskPath(path string) string {

@@ -1,5 +1,5 @@
 // Package web is the hub's front door: plain net/http middleware, the HTTP twins
-// of the operation table, log bytes, the OpenAPI document and the pairing page.
+// of the operation table, the bytes of logs and uploads, the OpenAPI document and the pairing page.
 package web
 
 import (
@@ -19,6 +19,7 @@ type Options struct {
 	Auth       api.Authenticator
 	MCP        http.Handler // mcp/mcpserver; served at /mcp
 	Logs       Logs
+	Uploads    Uploads
 	Log        *slog.Logger
 	Ready      func(context.Context) error // whether the store can be used; nil: always
 	Drain      <-chan struct{}             // closed when the hub shuts down; nil: never
@@ -46,6 +47,7 @@ func New(o Options) http.Handler {
 	mux.Handle(MCPPath, methods{http.MethodPost: signedIn(dropCancelled(api.SpecBody, o.MCP))})
 	routes(mux, o, signedIn)
 	mux.Handle(api.LogPath("{token}"), methods{http.MethodPut: putLog(o.Logs, o.Log)})
+	mux.Handle(api.UploadPath("{token}"), methods{http.MethodPut: putUpload(o.Uploads, o.Log)})
 	mux.Handle("/healthz", readable(http.HandlerFunc(healthz)))
 	mux.Handle("/readyz", readable(readyz(o.Ready, o.Drain, o.Log)))
 	mux.Handle(OpenAPIPath, readable(serveOpenAPI(o.Operations)))

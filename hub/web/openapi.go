@@ -22,7 +22,10 @@ type object = map[string]any
 // OpenAPI describes the HTTP API as an OpenAPI 3.1 document, made from the same
 // table as the routes.
 func OpenAPI(ops []api.Operation) map[string]any {
-	paths := object{api.LogPath("{token}"): object{"put": logEntry()}}
+	paths := object{
+		api.LogPath("{token}"):    object{"put": logEntry()},
+		api.UploadPath("{token}"): object{"put": uploadEntry()},
+	}
 	for i := range ops {
 		op := &ops[i]
 		path := api.Base + op.Route.Path
@@ -135,19 +138,33 @@ func without(s *jsonschema.Schema, fields []string) *jsonschema.Schema {
 }
 
 func logEntry() object {
-	return object{
-		"operationId": "put_log",
-		"summary":     "Send a chunk of log",
-		"description": fmt.Sprintf("Up to %d bytes at their offset in an attempt's log, at the log_url of its lease; the token in it is the whole right to write. "+
+	return bytesEntry("put_log", "Send a chunk of log",
+		fmt.Sprintf("Up to %d bytes at their offset in an attempt's log, at the log_url of its lease; the token in it is the whole right to write. "+
 			"A repeat of stored bytes is accepted; a gap, or other bytes than the stored ones, is a conflict whose details carry next_offset.", mcp.MaxLogChunk),
-		"tags":     []string{string(api.Open)},
-		"security": []any{},
+		"PutLogResult")
+}
+
+func uploadEntry() object {
+	return bytesEntry("put_upload", "Send a part of an upload",
+		fmt.Sprintf("Bytes at their offset in what was announced, at the URL of the answer: up to %d at once, and %d at least but for the last; the token in it is the whole right to write. "+
+			"A repeat of stored bytes is accepted; a gap is a conflict whose details carry next_offset. With the last bytes, size and SHA-256 of the whole are checked; "+
+			"what is not what was announced is dropped. Repeat the last part when its answer was lost.", mcp.MaxUploadPart, mcp.MinUploadPart),
+		"PutUploadResult")
+}
+
+func bytesEntry(id, summary, description, result string) object {
+	return object{
+		"operationId": id,
+		"summary":     summary,
+		"description": description,
+		"tags":        []string{string(api.Open)},
+		"security":    []any{},
 		"parameters": []any{
 			object{"name": "token", "in": "path", "required": true, "schema": object{"type": "string"}},
 			object{"name": "offset", "in": "query", "required": true, "schema": object{"type": "integer", "minimum": 0}},
 		},
 		"requestBody": object{"required": true, "content": object{"application/octet-stream": object{}}},
-		"responses":   responses("PutLogResult"),
+		"responses":   responses(result),
 	}
 }
 

@@ -63,7 +63,7 @@ func TestOpenAPIAndRoutesAgree(t *testing.T) {
 			}
 		}
 	}
-	served := []string{"PUT " + api.LogPath("{token}")}
+	served := []string{"PUT " + api.LogPath("{token}"), "PUT " + api.UploadPath("{token}")}
 	for _, o := range api.Operations(api.Services{}) {
 		served = append(served, o.Route.Method+" "+api.Base+o.Route.Path)
 	}

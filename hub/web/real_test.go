@@ -31,6 +31,7 @@ type realHub struct {
 	url      string
 	admin    string // API key
 	accounts *identity.Service
+	jobs     *dispatch.Service
 	drain    func()
 	log      *syncBuffer
 }
@@ -55,6 +56,7 @@ func startHub(t *testing.T) *realHub {
 		close(drain)
 		jobs.Drain()
 	})
+	h.jobs = jobs
 	h.accounts = identity.New(store, jobs.Now)
 	roster := enroll.New(store, jobs.Now, hub.DefaultPolicy(), drain)
 	h.admin = pairing.New(pairing.APIKey)
@@ -64,7 +66,7 @@ func startHub(t *testing.T) *realHub {
 	ops := api.Operations(api.Services{Jobs: jobs, Roster: roster, Accounts: h.accounts})
 	s := httptest.NewUnstartedServer(nil)
 	s.Config = web.NewServer(web.New(web.Options{
-		Operations: ops, Auth: h.accounts, MCP: mcpserver.New(ops, log), Logs: jobs, Log: log, Ready: store.Ping, Drain: drain,
+		Operations: ops, Auth: h.accounts, MCP: mcpserver.New(ops, log), Logs: jobs, Uploads: jobs, Log: log, Ready: store.Ping, Drain: drain,
 	}), log)
 	s.Start()
 	h.url = s.URL

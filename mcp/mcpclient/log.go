@@ -18,9 +18,21 @@ const logWithin = 40 * time.Second
 // right to write, so the token stays out of it. A refused gap is a conflict whose details carry
 // next_offset.
 func (c *Client) PutLog(ctx context.Context, logURL string, offset int64, chunk []byte) (mcp.PutLogResult, error) {
-	u, err := url.Parse(logURL)
+	u, e := c.bytesAt(logURL, offset)
+	if e != nil {
+		return mcp.PutLogResult{}, e
+	}
+	return rest[mcp.PutLogResult](ctx, c, request{
+		name: "the log", method: http.MethodPut, url: u, body: chunk, media: "application/octet-stream",
+		bare: true, within: logWithin,
+	}, idempotent)
+}
+
+// bytesAt is a capability URL with the offset of what is sent there.
+func (c *Client) bytesAt(capability string, offset int64) (string, error) {
+	u, err := url.Parse(capability)
 	if err != nil {
-		return mcp.PutLogResult{}, badURL(Redact(logURL), "the log's address is no URL")
+		return "", badURL(Redact(capability), "the address to send bytes to is no URL")
 	}
 	u = c.base.ResolveReference(u)
 	if u.Host == c.base.Host {
@@ -30,10 +42,7 @@ func (c *Client) PutLog(ctx context.Context, logURL string, offset int64, chunk 
 	q := u.Query()
 	q.Set("offset", strconv.FormatInt(offset, 10))
 	u.RawQuery = q.Encode()
-	return rest[mcp.PutLogResult](ctx, c, request{
-		name: "the log", method: http.MethodPut, url: u.String(), body: chunk, media: "application/octet-stream",
-		bare: true, within: logWithin,
-	}, idempotent)
+	return u.String(), nil
 }
 
 // Health says whether the hub's process answers.

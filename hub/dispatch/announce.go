@@ -1,0 +1,101 @@
+package dispatch
+
+import (
+	"context"
+	"crypto/sha256"
+
+	"github.com/google/uuid"
+
+	"github.com/runnerhub/runnerhub/hub"
+	"github.com/runnerhub/runnerhub/pairing"
+)
+
+// Announce begins an upload, goes on with one that was cut short, or finds that the owner has the bytes: then an
+// artifact is made at once, and whatever else uses the blob must keep it. The same announcement again by the same caller
+// gets the same capability. Errors: InvalidArgument, TooLarge, QuotaExceeded, StaleLease.
+func (s *Service) Announce(ctx context.Context, p hub.Principal, r UploadRequest) (UploadTicket, error) {
+	caps, err := s.checkUpload(r)
+	if err != nil {
+		return UploadTicket{}, err
+	}
+	b, err := s.known(ctx, r, caps)
+	if err != nil {
+		return UploadTicket{}, err
+	}
+	if b != nil {
+		return UploadTicket{Blob: b, NextOffset: r.Size}, nil
+	}
+	now := s.clock.now()
+	u := hub.Upload{
+		ID: hub.UploadIDPrefix + uuid.Must(uuid.NewV7()).String(), Kind: r.Kind, Owner: r.Owner, CreatedBy: p.Actor(),
+		Size: r.Size, Digest: r.Digest, State: hub.UploadOpen, CreatedAt: now, ExpiresAt: now.Add(s.policy.UploadTTL),
+		JobID: r.JobID, Attempt: r.Attempt, File: r.File,
+	}
+	old, err := s.store.OpenUpload(ctx, u)
+	switch token := uploadToken(p, old.ID); {
+	case err == nil && string(hub.Digest(token)) == string(old.TokenDigest) && old.ExpiresAt.Sub(now) > s.policy.UploadTTL/2:
+		return UploadTicket{Token: token, NextOffset: old.Received, Expires: old.ExpiresAt.Sub(now)}, nil
+	case err != nil && hub.CodeOf(err) != hub.NotFound:
+		return UploadTicket{}, err
+	}
+	token := uploadToken(p, u.ID)
+	u.TokenDigest = hub.Digest(token)
+	if err := s.store.CreateUpload(ctx, u, caps); err != nil {
+		return UploadTicket{}, err
+	}
+	return UploadTicket{Token: token, Expires: s.policy.UploadTTL}, nil
+}
+
+// uploadToken derives the capability of an upload, so that it can be told again though only its digest is stored.
+func uploadToken(p hub.Principal, id string) string {
+	return pairing.Derive(pairing.Capability, p.Secret, "upload", id)
+}
+
+// checkUpload checks an announcement, and says what bounds it beside others.
+func (s *Service) checkUpload(r UploadRequest) (hub.UploadCaps, error) {
+	most, name := s.policy.MaxSourceBytes, "max_source_bytes"
+	caps := hub.UploadCaps{Count: s.policy.MaxUploads}
+	if r.Kind == hub.UploadArtifact {
+		most, name = s.policy.MaxArtifactBytes, hub.CapArtifactBytes
+		caps = hub.UploadCaps{Count: s.policy.MaxArtifacts, Bytes: s.policy.MaxArtifactBytes}
+	}
+	switch {
+	case len(r.Digest) != sha256.Size:
+		return caps, hub.Errorf(hub.InvalidArgument, "sha256 has %d bytes and must have %d", len(r.Digest), sha256.Size)
+	case r.Size < 0:
+		return caps, hub.Errorf(hub.InvalidArgument, "size %d is negative", r.Size)
+	case r.Size > most:
+		return caps, hub.Errorf(hub.TooLarge, "these are %d bytes and may be %d", r.Size, most).
+			WithHint("send less; the hub's operator sets the limit").WithDetail("cap", name).WithDetail("limit", most)
+	}
+	return caps, nil
+}
+
+// known finds the bytes among the owner's and makes the artifact of them; nil when they have to be sent.
+func (s *Service) known(ctx context.Context, r UploadRequest, c hub.UploadCaps) (*hub.Blob, error) {
+	b, err := s.store.FindBlob(ctx, r.Owner, r.Digest)
+	if err == nil && b.Size != r.Size {
+		return nil, hub.Errorf(hub.InvalidArgument, "the bytes with this sha256 have another size than %d", r.Size)
+	}
+	if err == nil && r.Kind == hub.UploadArtifact {
+		now := s.clock.now()
+		err = s.store.PutArtifact(ctx, hub.Artifact{
+			JobID: r.JobID, Attempt: r.Attempt, ArtifactFile: r.File, Size: r.Size, Digest: r.Digest, BlobID: b.ID,
+			CreatedAt: now, ExpiresAt: now.Add(s.policy.ArtifactRetention),
+		}, c)
+	} else if err == nil {
+		err = s.store.KeepBlob(ctx, b.ID, s.clock.now().Add(s.policy.ArtifactRetention))
+	}
+	switch {
+	case hub.CodeOf(err) == hub.NotFound: // or it goes just now
+		if r.Kind == hub.UploadArtifact {
+			if _, err := s.store.GetAttempt(ctx, r.JobID, r.Attempt); err != nil {
+				return nil, err
+			}
+		}
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return &b, nil
+}

@@ -1,0 +1,248 @@
+package dispatch
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/google/uuid"
+
+	"github.com/runnerhub/runnerhub/hub"
+)
+
+// WriteUpload takes bytes of the upload whose capability has the digest, from an offset on, and says from where to go on.
+// It is idempotent by offset: bytes that are stored already are skipped, since all are checked at the end. length is
+// how many bytes come, -1 for not known. With the last ones everything is read once more; what is not what was
+// announced is dropped, and nobody ever sees it. Errors: NotFound, StaleLease, TooLarge, InvalidArgument, and Conflict with
+// details next_offset where bytes are missing before these.
+func (s *Service) WriteUpload(ctx context.Context, capDigest []byte, offset, length int64, body io.Reader) (hub.UploadProgress, error) {
+	u, err := s.store.UploadByToken(ctx, capDigest)
+	if err == nil {
+		err = s.takesBytes(ctx, u)
+	}
+	switch {
+	case err != nil:
+		return hub.UploadProgress{}, err
+	case u.State == hub.UploadDone:
+		return hub.UploadProgress{NextOffset: u.Size, Done: true}, nil
+	case offset < 0 || length > MaxUploadPart || offset+max(0, length) > u.Size:
+		return hub.UploadProgress{}, s.badRange(u, offset, length)
+	case offset > u.Received:
+		return hub.UploadProgress{}, resumeAt(u.Received)
+	}
+	if skipped, err := io.CopyN(io.Discard, body, u.Received-offset); err != nil {
+		if errors.Is(err, io.EOF) { // nothing new in it
+			return hub.UploadProgress{NextOffset: u.Received}, nil
+		}
+		return hub.UploadProgress{}, cutShort(skipped, err)
+	}
+	if length >= 0 && offset+length == u.Size || u.Received == u.Size {
+		return s.finish(ctx, u, body)
+	}
+	return s.keepPart(ctx, u, body)
+}
+
+// takesBytes says whether an upload is there for its sender.
+func (s *Service) takesBytes(ctx context.Context, u hub.Upload) error {
+	switch {
+	case u.State == hub.UploadDropped, u.State == hub.UploadOpen && s.clock.now().After(u.ExpiresAt):
+		return hub.Errorf(hub.NotFound, "this upload has ended").WithHint("announce the bytes again")
+	case u.State == hub.UploadDone || u.Kind != hub.UploadArtifact:
+		return nil
+	}
+	a, err := s.store.GetAttempt(ctx, u.JobID, u.Attempt)
+	if err == nil && !a.State.Live() {
+		err = hub.StaleAttempt(a.State)
+	}
+	return err
+}
+
+func (s *Service) badRange(u hub.Upload, offset, length int64) error {
+	if length > MaxUploadPart {
+		return hub.Errorf(hub.TooLarge, "the part has %d bytes and may have %d", length, int64(MaxUploadPart)).
+			WithDetail("limit", "max_upload_part").WithDetail("max", int64(MaxUploadPart))
+	}
+	return hub.Errorf(hub.InvalidArgument, "bytes %d to %d are not within the %d that were announced", offset, offset+max(0, length), u.Size).
+		WithHint("go on from next_offset").WithDetail("next_offset", u.Received)
+}
+
+func resumeAt(offset int64) error {
+	return hub.Errorf(hub.Conflict, "the upload has %d bytes, and these do not start there", offset).
+		WithHint("send from next_offset").WithDetail("next_offset", offset)
+}
+
+func cutShort(n int64, err error) error {
+	if _, ok := errors.AsType[*hub.Error](err); ok {
+		return err
+	}
+	e := hub.Errorf(hub.InvalidArgument, "the request's body ended early, after %d bytes", n).WithHint("send it again from next_offset")
+	e.Err = err
+	return e
+}
+
+// keepPart stores a part that does not complete the upload.
+func (s *Service) keepPart(ctx context.Context, u hub.Upload, body io.Reader) (hub.UploadProgress, error) {
+	p := hub.UploadPart{Start: u.Received, Key: fmt.Sprintf("%s/%020d-%s", uploadFolder(u.ID), u.Received, uuid.NewString())}
+	w, err := s.bucket.Create(ctx, p.Key)
+	if err != nil {
+		return hub.UploadProgress{}, unavailable("the bytes could not be stored", err)
+	}
+	defer w.Close()
+	most := min(MaxUploadPart, u.Size-u.Received)
+	p.Size, err = io.Copy(w, io.LimitReader(body, most+1))
+	switch {
+	case err != nil:
+		return hub.UploadProgress{}, cutShort(p.Size, err)
+	case p.Size > most:
+		return hub.UploadProgress{}, s.badRange(u, u.Received, p.Size)
+	case p.Size == 0:
+		return hub.UploadProgress{NextOffset: u.Received}, nil
+	case p.Size < MinUploadPart && p.Size < u.Size-u.Received:
+		return hub.UploadProgress{}, hub.Errorf(hub.InvalidArgument, "a part that is not the last has at least %d bytes, and this one has %d", MinUploadPart, p.Size)
+	}
+	if err := w.Commit(); err != nil {
+		return hub.UploadProgress{}, unavailable("the bytes could not be stored", err)
+	}
+	// Bytes before their row: a row always has its bytes.
+	if err := s.store.GrowUpload(ctx, u.ID, p); err != nil {
+		if errors.Is(err, hub.ErrConflict) { // somebody else's turn
+			s.forgetBytes(ctx, p.Key)
+			return s.progress(ctx, u)
+		}
+		return hub.UploadProgress{}, err
+	}
+	if u.Received += p.Size; u.Received == u.Size {
+		return s.finish(ctx, u, body)
+	}
+	return hub.UploadProgress{NextOffset: u.Received}, nil
+}
+
+// progress is where an upload is that somebody else has written to.
+func (s *Service) progress(ctx context.Context, u hub.Upload) (hub.UploadProgress, error) {
+	u, err := s.store.UploadByToken(ctx, u.TokenDigest)
+	if err == nil {
+		err = s.takesBytes(ctx, u)
+	}
+	switch {
+	case err != nil:
+		return hub.UploadProgress{}, err
+	case u.State == hub.UploadDone:
+		return hub.UploadProgress{NextOffset: u.Size, Done: true}, nil
+	}
+	return hub.UploadProgress{}, resumeAt(u.Received)
+}
+
+// finish makes the blob of what is stored and of the rest of the bytes, which it need not store twice. Two finishes at
+// once write the same bytes to the same key, and one of them has its say in the store.
+func (s *Service) finish(ctx context.Context, u hub.Upload, rest io.Reader) (hub.UploadProgress, error) {
+	key := blobKey(u.ID)
+	w, err := s.bucket.Create(ctx, key)
+	if err != nil {
+		return hub.UploadProgress{}, unavailable("the bytes could not be stored", err)
+	}
+	defer w.Close()
+	hash := sha256.New()
+	to := io.MultiWriter(w, hash)
+	if err := s.copyParts(ctx, u, to); err != nil {
+		return hub.UploadProgress{}, err
+	}
+	missing := u.Size - u.Received
+	switch n, err := io.Copy(to, io.LimitReader(rest, missing+1)); {
+	case err != nil || n < missing:
+		return hub.UploadProgress{}, cutShort(n, err)
+	case n > missing:
+		return hub.UploadProgress{}, s.badRange(u, u.Received, n)
+	}
+	if sum := hash.Sum(nil); !bytes.Equal(sum, u.Digest) {
+		return hub.UploadProgress{}, s.dropWrong(ctx, u, sum)
+	}
+	if err := w.Commit(); err != nil {
+		return hub.UploadProgress{}, unavailable("the bytes could not be stored", err)
+	}
+	now := s.clock.now()
+	kept, err := s.store.FinishUpload(ctx, u.ID, hub.Blob{
+		ID: u.ID, Owner: u.Owner, Digest: u.Digest, Size: u.Size, Key: key, CreatedAt: now, KeepUntil: now.Add(s.policy.ArtifactRetention),
+	})
+	if errors.Is(err, hub.ErrConflict) { // another finish, or the sweep
+		return s.progress(ctx, u)
+	}
+	if err != nil {
+		return hub.UploadProgress{}, err
+	}
+	s.dropFolder(ctx, uploadFolder(u.ID))
+	if kept.ID != u.ID { // the owner has got these bytes another way meanwhile
+		s.dropFolder(ctx, blobFolder(u.ID))
+	}
+	return hub.UploadProgress{NextOffset: u.Size, Done: true}, nil
+}
+
+// copyParts copies what is stored of an upload.
+func (s *Service) copyParts(ctx context.Context, u hub.Upload, to io.Writer) error {
+	for at := int64(0); at < u.Received; {
+		parts, err := s.store.UploadParts(ctx, u.ID, at, page)
+		if err != nil {
+			return err
+		}
+		if len(parts) == 0 || parts[0].Start != at {
+			return hub.Errorf(hub.Internal, "upload %s has no part at %d", u.ID, at)
+		}
+		for _, p := range parts {
+			if err := s.copyBlob(ctx, p.Key, p.Size, to); err != nil {
+				return err
+			}
+			at = p.Start + p.Size
+		}
+	}
+	return nil
+}
+
+func (s *Service) copyBlob(ctx context.Context, key string, size int64, to io.Writer) error {
+	r, err := s.bucket.Open(ctx, key, 0, -1)
+	if err != nil {
+		return unavailable("the bytes could not be read", err)
+	}
+	defer r.Close()
+	n, err := io.Copy(to, r)
+	if err == nil && n != size {
+		err = fmt.Errorf("blob %s has %d bytes and should have %d", key, n, size)
+	}
+	if err != nil {
+		return unavailable("the bytes could not be copied", err)
+	}
+	return nil
+}
+
+// dropWrong ends an upload of other bytes than were announced.
+func (s *Service) dropWrong(ctx context.Context, u hub.Upload, sum []byte) error {
+	if err := s.store.DropUpload(ctx, u.ID); err != nil && !errors.Is(err, hub.ErrConflict) {
+		return err
+	}
+	s.dropFolder(ctx, uploadFolder(u.ID))
+	return hub.Errorf(hub.InvalidArgument, "the bytes have the sha256 %x and %x was announced; nothing of them was kept", sum, u.Digest).
+		WithHint("announce the file as it is now and send it again").WithDetail("sha256", hex.EncodeToString(sum))
+}
+
+// forgetBytes deletes a blob that nothing refers to; what is left is for the sweep.
+func (s *Service) forgetBytes(ctx context.Context, key string) {
+	if err := s.deleteBytes(ctx, key); err != nil {
+		s.log.Warn("bytes that nothing refers to are left to the sweep", "key", key, "error", err)
+	}
+}
+
+func (s *Service) dropFolder(ctx context.Context, folder string) {
+	if err := s.bucket.DeleteAll(context.WithoutCancel(ctx), folder); err != nil {
+		s.log.Warn("bytes that nothing refers to are left to the sweep", "folder", folder, "error", err)
+	}
+}
+
+// uploadFolder is where an upload's parts are in the bucket.
+func uploadFolder(id string) string { return "uploads/" + id }
+
+// blobFolder is where the bytes of the blob are that comes of an upload, alone.
+func blobFolder(id string) string { return "blobs/" + id }
+
+func blobKey(id string) string { return blobFolder(id) + "/bytes" }
