@@ -30,6 +30,8 @@ func (v *verdict) logBytes(ctx context.Context, accepted map[string]plan) {
 		if a.State == "lost" || a.State == "released" {
 			continue // canceled while its runner was gone: it has emitted to nobody
 		}
+		// Of a canceled job whose runner was killed over it the machine tells when it is back, and not how much was emitted.
+		reported := a.Reported && (a.State != "failed" || r.State != "canceled")
 		var stored []byte
 		for _, c := range r.Chunks[a.Number] {
 			data, err := bucket.Get(ctx, c.key)
@@ -39,20 +41,20 @@ func (v *verdict) logBytes(ctx context.Context, accepted map[string]plan) {
 			}
 			stored = append(stored, data...)
 		}
-		if res := r.Results[a.Number]; int64(len(stored)) != a.LogSize || (a.Reported && res.LogBytes != a.LogSize) {
+		if res := r.Results[a.Number]; int64(len(stored)) != a.LogSize || (reported && res.LogBytes != a.LogSize) {
 			wrong("%d bytes are stored, the attempt has %d, its report says %d", len(stored), a.LogSize, res.LogBytes)
 		}
 		all := p.lines(a.Number)
 		// How much of a plan that was cut short was emitted is in its runner's diary, unless the runner was killed over it.
-		if n, told := v.emitted[execution{id, a.Number, a.Epoch}]; !p.whole() && (told || a.Reported) {
+		if n, told := v.emitted[execution{id, a.Number, a.Epoch}]; !p.whole() && (told || reported) {
 			all = all[:n]
 		}
 		for where, have := range map[string][]topology.Record{"the bucket": parse(stored), "read_job_log": v.logs[id]} {
 			want := all
-			if n := len(have); !a.Reported && n > 0 && have[n-1].Stream == topology.Stream(joblog.System) {
+			if n := len(have); !reported && n > 0 && have[n-1].Stream == topology.Stream(joblog.System) {
 				have = have[:n-1] // its machine came back and said what had happened
 			}
-			if !a.Reported && len(have) <= len(want) {
+			if !reported && len(have) <= len(want) {
 				want = want[:len(have)] // the hub ended it: its runner had stopped sending
 			}
 			if d := difference(have, want); d != "" {
