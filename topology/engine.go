@@ -69,6 +69,13 @@ type Engine interface {
 	SignalAll(ctx context.Context, container, shell, signal string) error
 	// Usage is what a running container has consumed so far.
 	Usage(ctx context.Context, container string) (Usage, error)
+	// DiskUsage is what each of the containers, running or not, has written into its own
+	// file system and the volumes that it mounts, in bytes. One that is not there is left
+	// out. An engine may have to walk through all these files.
+	DiskUsage(ctx context.Context, containers []string) (map[string]int64, error)
+	// DiskFree is the room left on the disk that containers and volumes are on, in bytes;
+	// -1 where that cannot be known.
+	DiskFree(ctx context.Context) (int64, error)
 
 	// Observe lists the resources that match, running or not.
 	Observe(ctx context.Context, filter Filter) (Snapshot, error)

@@ -39,6 +39,9 @@ type NetworkSpec struct {
 type VolumeSpec struct {
 	Name   string
 	Labels map[string]string
+	// Limit is the most that the volume may hold, in bytes; 0 is none. An engine that
+	// cannot keep it makes the volume without.
+	Limit int64
 }
 
 // ContainerSpec is a container to create. Nil Entrypoint and Command keep those of
@@ -57,7 +60,7 @@ type ContainerSpec struct {
 	Aliases    []string          // host names on Network
 	Volumes    map[string]string // directory → volume
 	Tmpfs      map[string]string // directory → mount options
-	Resources  Resources
+	Resources  Resources         // an engine that cannot keep Disk makes the container without
 	Ulimits    map[string]Ulimit
 	// Resolvers are the name servers to ask for what is not on Network; nil is the machine's own.
 	Resolvers []string

@@ -87,7 +87,7 @@ func (b *attemptPlan) resources() {
 	}
 	b.volume = b.plan.add(Op{
 		Kind: OpCreateVolume, Target: b.names.Volume, Cause: "the working directory is the attempt's own",
-		Volume: &VolumeSpec{Name: b.names.Volume, Labels: b.id.Labels(RoleWorkspace)},
+		Volume: &VolumeSpec{Name: b.names.Volume, Labels: b.id.Labels(RoleWorkspace), Limit: b.spec.Resources.Disk},
 	})
 }
 

@@ -10,7 +10,6 @@ import (
 // runCommand waits for the job container's own process.
 func (x *execution) runCommand() outcome {
 	x.obs.Phase(topology.PhaseRunning, "")
-	x.watchers.Go(x.sampleUsage)
 	exit, err := x.job.Wait(x.ctx)
 	if err == nil || x.ctx.Err() == nil {
 		return x.exited("the job", exit, err)

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/runnerhub/runnerhub/topology"
 )
 
@@ -24,6 +26,11 @@ type Options struct {
 	// Patience is how long an engine may be silent before its jobs are given up,
 	// default 30 s.
 	Patience time.Duration
+	// LogRate is how many bytes a second a container's output may come to, and LogBurst how
+	// many it may be ahead of that: what writes faster is slowed down. Defaults 8 MiB and
+	// 64 MiB; a negative rate is none. Less than 1 MiB a second loses the end of the output
+	// of a container that is killed, since engines do not keep it for long.
+	LogRate, LogBurst int
 	// Logger hears of what goes wrong behind the scenes; default is none.
 	Logger *slog.Logger
 	// Removed, where set, hears when an attempt's topology is gone, and what of it
@@ -41,10 +48,24 @@ func (o Options) withDefaults() Options {
 	if o.Patience <= 0 {
 		o.Patience = 30 * time.Second
 	}
+	if o.LogRate == 0 {
+		o.LogRate = 8 << 20
+	}
+	if o.LogBurst <= 0 {
+		o.LogBurst = 64 << 20
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return o
+}
+
+// logLimit is a fresh limit on the output of one container.
+func (o Options) logLimit() *rate.Limiter {
+	if o.LogRate < 0 {
+		return nil
+	}
+	return rate.NewLimiter(rate.Limit(o.LogRate), max(o.LogBurst, tricklePiece))
 }
 
 // Executor is a topology.Executor on an engine.

@@ -87,11 +87,7 @@ func explainExit(who string, exit topology.Exit, spec *topology.Spec, said []str
 	switch {
 	case exit.OOM:
 		f.Class = topology.ClassOOM
-		memory := "memory"
-		if m := spec.Resources.Memory; m > 0 {
-			memory = "its " + units.BytesSize(float64(m)) + " of memory"
-		}
-		f.Message = sentence(fmt.Sprintf("%s ran out of %s; a process of it was killed (exit code %d)", who, memory, exit.Code))
+		f.Message = sentence(fmt.Sprintf("%s ran out of %s; a process of it was killed (exit code %d)", who, memoryOf(spec.Resources), exit.Code))
 		f.Hint = "Raise resources.memory in the spec, or use less."
 	case strings.Contains(last, "exec format error"):
 		f.Class = topology.ClassCapabilityMissing
@@ -105,6 +101,8 @@ func explainExit(who string, exit topology.Exit, spec *topology.Spec, said []str
 		f.Class = topology.ClassSpecInvalid
 		f.Message = fmt.Sprintf("The image %s cannot run the step's shell: %s", spec.Image, said[len(said)-1])
 		f.Hint = "Set `shell` to one that the image has."
+	case strings.Contains(last, "can't fork") || strings.Contains(last, "cannot fork") || strings.Contains(last, "fork: resource temporarily unavailable"):
+		f.Hint = fmt.Sprintf("The job could start no further process; its limit is %d (resources.pids).", pidsOf(spec.Resources))
 	case signal != "":
 		f.Message = sentence(fmt.Sprintf("%s was ended by %s (exit code %d)", who, signal, exit.Code))
 	case exit.Code == 127:
@@ -113,6 +111,21 @@ func explainExit(who string, exit topology.Exit, spec *topology.Spec, said []str
 		f.Hint = "Exit code 126 means that a command could not be executed; does it have the x permission and a right first line?"
 	}
 	return f
+}
+
+// memoryOf is a container's limit on memory, to go on in a sentence.
+func memoryOf(r topology.Resources) string {
+	if r.Memory == 0 {
+		return "memory (it has no limit of its own; the machine has no more)"
+	}
+	return "its " + units.BytesSize(float64(r.Memory)) + " of memory"
+}
+
+func pidsOf(r topology.Resources) int64 {
+	if r.Pids == 0 {
+		return topology.DefaultPids
+	}
+	return r.Pids
 }
 
 // initComplaint recognizes the words of the init that an engine puts in front of a

@@ -22,6 +22,11 @@ type failureError struct{ failure topology.Failure }
 
 func (e *failureError) Error() string { return e.failure.Message }
 
+// atOnceError is a cause for which the job is killed without a grace.
+type atOnceError struct{ error }
+
+func (e *atOnceError) Unwrap() error { return e.error }
+
 // refuse is the outcome of an attempt that failed for f.
 func (x *execution) refuse(f topology.Failure) outcome {
 	return outcome{result: topology.Result{Status: topology.Failed, Failure: &f}}
@@ -50,7 +55,11 @@ func (x *execution) exited(who string, exit topology.Exit, err error) outcome {
 		return o
 	}
 	o.result.Status = topology.Failed
-	f := explainExit(who, exit, x.spec, x.log.tail.lines(3))
+	said := x.log.tail.lines(3)
+	f := explainExit(who, exit, x.spec, said)
+	if f.Class == topology.ClassScript && saysFull(said) {
+		x.explainFull(&f, x.spec.Resources, x.names.Job)
+	}
 	o.result.Failure = &f
 	return o
 }
@@ -73,6 +82,13 @@ func (x *execution) ended(exit topology.Exit, err error) outcome {
 			Class: topology.ClassTimeout, Container: "job",
 			Message: "The job ran out of time" + x.limit() + ".",
 			Hint:    "Raise timeout in the spec, or find out what takes so long; the log says what ran last.",
+		}
+	case errors.Is(cause, errIdle):
+		o.result.Status = topology.TimedOut
+		o.result.Failure = &topology.Failure{
+			Class: topology.ClassTimeout, Container: "job",
+			Message: fmt.Sprintf("The job wrote nothing for %s (idle_timeout).", time.Duration(x.spec.IdleTimeout)),
+			Hint:    "Find out what hangs, have it write something while it works, or raise idle_timeout in the spec.",
 		}
 	case errors.Is(cause, topology.ErrCanceled), errors.Is(cause, topology.ErrStale),
 		errors.Is(cause, topology.ErrDraining), errors.Is(cause, context.Canceled):
@@ -106,7 +122,10 @@ const defaultGrace = 10 * time.Second
 
 // grace is how long the job may take to end, by the reason that it is ended for.
 func (x *execution) grace() time.Duration {
+	var atOnce *atOnceError
 	switch {
+	case errors.As(context.Cause(x.ctx), &atOnce):
+		return 0
 	case errors.Is(context.Cause(x.ctx), topology.ErrStale):
 		return 0 // another runner may have the job by now
 	case x.spec.Grace > 0:

@@ -74,8 +74,10 @@ func (x *execution) observeImages() error {
 // pull fetches one image, and logs its progress as plain lines.
 func (x *execution) pull(ctx context.Context, op topology.Op) error {
 	begin, last := time.Now(), time.Now()
+	var bytes int64
 	x.say("Pulling image %s (%s)", op.Target, op.Cause)
 	err := x.e.pulls.pull(ctx, op.Target, x.spec.Platform, func(p topology.PullProgress) {
+		bytes = p.Bytes
 		if time.Since(last) < progressEvery {
 			return
 		}
@@ -83,6 +85,9 @@ func (x *execution) pull(ctx context.Context, op topology.Op) error {
 		x.say("Pulling image %s: %d of %d layers, %s of %s", op.Target, p.LayersDone, p.Layers,
 			units.HumanSize(float64(p.Bytes)), units.HumanSize(float64(p.TotalBytes)))
 	})
+	x.mu.Lock()
+	x.usage.Pulled += bytes
+	x.mu.Unlock()
 	if err == nil {
 		x.say("Pulled image %s in %s", op.Target, time.Since(begin).Round(10*time.Millisecond))
 	}

@@ -1,8 +1,12 @@
 package attempt
 
 import (
+	"fmt"
 	"sync"
 	"time"
+
+	"github.com/docker/go-units"
+	"golang.org/x/time/rate"
 
 	"github.com/runnerhub/runnerhub/topology"
 )
@@ -26,7 +30,8 @@ const (
 type pump struct {
 	obs     topology.Observer
 	service string
-	failed  func(error) // hears the observer's first error
+	failed  func(error)   // hears the observer's first error
+	limit   *rate.Limiter // of bytes; nil is none
 	tail    tail
 
 	mu        sync.Mutex
@@ -34,6 +39,9 @@ type pump struct {
 	size      int // bytes in queue or with the observer
 	closed    bool
 	abandoned bool
+	writing   bool          // a piece of output waits to be taken
+	spoke     time.Time     // when the last one was
+	slowed    bool          // the limit was said to hold
 	wake      chan struct{} // there is something for the observer
 	room      chan struct{} // the observer has taken something
 	done      chan struct{}
@@ -47,9 +55,9 @@ type piece struct {
 	data   []byte
 }
 
-func newPump(obs topology.Observer, service string, failed func(error)) *pump {
+func newPump(obs topology.Observer, service string, limit *rate.Limiter, failed func(error)) *pump {
 	p := &pump{
-		obs: obs, service: service, failed: failed,
+		obs: obs, service: service, limit: limit, failed: failed, spoke: time.Now(),
 		wake: make(chan struct{}, 1), room: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	go p.run()
@@ -59,8 +67,11 @@ func newPump(obs topology.Observer, service string, failed func(error)) *pump {
 // write takes output of the container; it blocks as the observer falls behind.
 func (p *pump) write(step string, stream topology.Stream, data []byte) {
 	p.tail.write(data)
+	p.busy(true)
+	defer p.busy(false)
 	for len(data) > 0 {
 		n := min(len(data), tricklePiece)
+		p.slow(n)
 		p.await()
 		p.push(piece{time.Now(), stream, step, append([]byte(nil), data[:n]...)})
 		data = data[n:]
@@ -70,6 +81,55 @@ func (p *pump) write(step string, stream topology.Stream, data []byte) {
 // system takes a sentence of the runner's. It is never held back.
 func (p *pump) system(step, text string) {
 	p.push(piece{time.Now(), topology.System, step, []byte(text + "\n")})
+}
+
+func (p *pump) busy(writing bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.writing, p.spoke = writing, time.Now()
+}
+
+// speak counts as output where silence is measured.
+func (p *pump) speak() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.spoke = time.Now()
+}
+
+// silent is for how long there has been no output.
+func (p *pump) silent() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.writing {
+		return 0
+	}
+	return time.Since(p.spoke)
+}
+
+// slow holds n bytes back until the limit allows them, and with them the container: its
+// own writes block. It says so in the log, once.
+func (p *pump) slow(n int) {
+	if p.limit == nil {
+		return
+	}
+	wait := p.limit.ReserveN(time.Now(), n).Delay()
+	if wait <= 0 {
+		return
+	}
+	p.mu.Lock()
+	said, gone := p.slowed, p.abandoned
+	p.slowed = true
+	p.mu.Unlock()
+	if gone {
+		return
+	}
+	if !said {
+		p.system("", fmt.Sprintf("The output is slowed down to %s a second; nothing is lost", units.BytesSize(float64(p.limit.Limit()))))
+	}
+	select {
+	case <-time.After(wait):
+	case <-p.done:
+	}
 }
 
 // await blocks until there is room for a piece, or its turn has come all the same.

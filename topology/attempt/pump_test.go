@@ -21,7 +21,7 @@ func noFailure(t *testing.T) func(error) {
 func TestPumpKeepsEveryByteInOrder(t *testing.T) {
 	t.Parallel()
 	obs := &topologytest.Observer{}
-	p := newPump(obs, "db", noFailure(t))
+	p := newPump(obs, "db", nil, noFailure(t))
 	random := rand.New(rand.NewPCG(1, 2))
 	want := map[topology.Stream]*bytes.Buffer{topology.Stdout: {}, topology.Stderr: {}}
 	for range 500 {
@@ -53,7 +53,7 @@ func TestPumpRecords(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		obs := &topologytest.Observer{}
-		p := newPump(obs, "", noFailure(t))
+		p := newPump(obs, "", nil, noFailure(t))
 		texts := func() string {
 			synctest.Wait()
 			var out []string
@@ -88,7 +88,7 @@ func TestPumpRecords(t *testing.T) {
 func TestPumpLongLine(t *testing.T) {
 	t.Parallel()
 	obs := &topologytest.Observer{}
-	p := newPump(obs, "", noFailure(t))
+	p := newPump(obs, "", nil, noFailure(t))
 	line := strings.Repeat("x", 10<<20) + "\n"
 	p.write("", topology.Stdout, []byte(line))
 	p.close(false)
@@ -107,7 +107,7 @@ func TestPumpHoldsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		open := make(chan struct{})
 		obs := &topologytest.Observer{OnLog: func(topology.Record) error { <-open; return nil }}
-		p := newPump(obs, "", noFailure(t))
+		p := newPump(obs, "", nil, noFailure(t))
 		const total = backlogSoft + 100*tricklePiece
 		begin := time.Now()
 		p.write("", topology.Stdout, bytes.Repeat([]byte("0123456789abcde\n"), total/16))
@@ -128,7 +128,7 @@ func TestPumpReportsAnObserversError(t *testing.T) {
 	full := errors.New("no space left on device")
 	var failed []error
 	obs := &topologytest.Observer{OnLog: func(topology.Record) error { return full }}
-	p := newPump(obs, "", func(err error) { failed = append(failed, err) })
+	p := newPump(obs, "", nil, func(err error) { failed = append(failed, err) })
 	p.write("", topology.Stdout, bytes.Repeat([]byte("line\n"), 1<<20)) // does not block
 	p.close(false)
 	if len(failed) != 1 || !errors.Is(failed[0], full) {
@@ -140,7 +140,7 @@ func TestPumpCanBeDropped(t *testing.T) {
 	t.Parallel()
 	hold := make(chan struct{})
 	obs := &topologytest.Observer{OnLog: func(topology.Record) error { <-hold; return nil }}
-	p := newPump(obs, "", noFailure(t))
+	p := newPump(obs, "", nil, noFailure(t))
 	p.write("", topology.Stdout, []byte("a\nb\n"))
 	p.close(true) // does not wait for the observer
 	close(hold)

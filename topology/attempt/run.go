@@ -39,6 +39,7 @@ type execution struct {
 	mu      sync.Mutex
 	known   topology.Snapshot // what was created, or may have been
 	running bool              // the job container was started
+	disks   []diskLimit
 	usage   topology.Usage
 }
 
@@ -55,7 +56,7 @@ func (e *Executor) Run(ctx context.Context, work topology.Work, obs topology.Obs
 	x.obs = phases
 	x.ctx, x.stop = context.WithCancelCause(ctx)
 	x.live, x.sever = context.WithCancelCause(context.WithoutCancel(ctx))
-	x.log = newPump(x.obs, "", x.logFailed)
+	x.log = newPump(x.obs, "", e.opts.logLimit(), x.logFailed)
 	if spec.Timeout > 0 {
 		timer := time.AfterFunc(time.Duration(spec.Timeout), func() { x.stop(errTimedOut) })
 		defer timer.Stop()
@@ -81,10 +82,14 @@ func (x *execution) execute() outcome {
 	if err := x.bringUp(); err != nil {
 		return x.failed(err)
 	}
+	var out outcome
 	if len(x.spec.Steps) > 0 {
-		return x.runSteps()
+		out = x.runSteps()
+	} else {
+		out = x.runCommand()
 	}
-	return x.runCommand()
+	x.diskAtEnd(&out)
+	return out
 }
 
 // bringUp plans the topology and carries the plan out, up to the job's start.
@@ -157,8 +162,14 @@ func (x *execution) startJob(ctx context.Context, op topology.Op) error {
 		return x.jobStartError(err)
 	}
 	x.mu.Lock()
-	defer x.mu.Unlock()
 	x.job, x.running = job, true
+	x.mu.Unlock()
+	x.boundDisk("job", op.Target, x.spec.Resources)
+	x.watchers.Go(x.sampleUsage)
+	if x.spec.IdleTimeout > 0 {
+		x.log.speak()
+		x.watchers.Go(x.watchIdle)
+	}
 	return nil
 }
 

@@ -31,7 +31,7 @@ type service struct {
 func (x *execution) startService(ctx context.Context, op topology.Op) error {
 	svc := &service{
 		name: op.Service, container: op.Target, begin: time.Now(),
-		log: newPump(x.obs, op.Service, x.logFailed), ended: make(chan struct{}),
+		log: newPump(x.obs, op.Service, x.e.opts.logLimit(), x.logFailed), ended: make(chan struct{}),
 	}
 	process, err := x.e.engine.Start(ctx, op.Target, func(s topology.Stream, data []byte) { svc.log.write("", s, data) })
 	if err != nil {
@@ -42,6 +42,7 @@ func (x *execution) startService(ctx context.Context, op topology.Op) error {
 	x.mu.Lock()
 	x.services[op.Service] = svc
 	x.mu.Unlock()
+	x.boundDisk(svc.name, svc.container, x.spec.Services[svc.name].Resources)
 	x.watchers.Go(func() { x.watchService(svc) })
 	return nil
 }
@@ -140,17 +141,23 @@ func (x *execution) serviceDied(svc *service) error {
 	if signal := signalOf(svc.exit.Code); signal != "" {
 		how = "was ended by " + signal
 	}
+	limit := x.spec.Services[svc.name].Resources
 	if svc.exit.OOM {
-		how = "was killed for want of memory"
+		how = fmt.Sprintf("ran out of %s (exit code %d)", memoryOf(limit), svc.exit.Code)
 	}
+	said := svc.log.tail.lines(tailLines)
 	f := topology.Failure{
 		Class: topology.ClassServiceUnhealthy, Container: svc.name,
 		Message: fmt.Sprintf("The service %s %s after %s.%s", svc.name, how,
-			time.Since(svc.begin).Round(10*time.Millisecond), quote(svc.log.tail.lines(tailLines))),
+			time.Since(svc.begin).Round(10*time.Millisecond), quote(said)),
 		Hint: fmt.Sprintf("Read the whole log of the service %s; check its image, command and environment.", svc.name),
 	}
-	if svc.exit.OOM {
-		f.Hint = fmt.Sprintf("Raise services.%s.resources.memory.", svc.name)
+	switch {
+	case svc.exit.OOM:
+		f.Class = topology.ClassOOM
+		f.Hint = fmt.Sprintf("Raise services.%s.resources.memory in the spec, or have it use less.", svc.name)
+	case svc.exit.Code != 0 && saysFull(said):
+		x.explainFull(&f, limit, svc.container)
 	}
 	return &failureError{f}
 }

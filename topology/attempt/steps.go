@@ -91,6 +91,7 @@ func (x *execution) runStep(i int, step topology.Step) (topology.StepResult, out
 // execStep runs the script and, when the attempt is to stop, ends it.
 func (x *execution) execStep(step topology.Step) (topology.Exit, error) {
 	x.log.tail.reset()
+	x.log.speak() // a step begins to be silent when it begins
 	done := make(chan struct{})
 	var exit topology.Exit
 	var err error

@@ -1,29 +1,27 @@
 package attempt
 
-import (
-	"time"
+import "time"
 
-	"github.com/runnerhub/runnerhub/topology"
-)
-
-// A command's container is gone, and its accounts with it, the moment that it
-// ends. It is therefore asked while it runs: the figures of a command are those
-// of up to sampleEvery before its end, and none for one that takes less than
-// firstSample. Those of steps are read at their end and exact.
+// A container is gone, and its accounts with it, the moment that it ends. It is
+// therefore asked while it runs, often at first and then less: the figures of a command
+// are those of up to sampleEvery before its end, and none for one that takes less than
+// firstSample. Those of steps are read at their end too, and exact.
 const (
-	firstSample = time.Second
+	firstSample = 250 * time.Millisecond
 	sampleEvery = 5 * time.Second
 )
 
 // sampleUsage reads the usage from time to time while the attempt lives.
 func (x *execution) sampleUsage() {
-	timer := time.NewTimer(firstSample)
+	pause := firstSample
+	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	for {
 		select {
 		case <-timer.C:
 			x.readUsage()
-			timer.Reset(sampleEvery)
+			pause = min(2*pause, sampleEvery)
+			timer.Reset(pause)
 		case <-x.live.Done():
 			return
 		}
@@ -38,5 +36,6 @@ func (x *execution) readUsage() {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.usage = topology.Usage{CPU: max(x.usage.CPU, now.CPU), MemoryPeak: max(x.usage.MemoryPeak, now.MemoryPeak)}
+	x.usage.CPU = max(x.usage.CPU, now.CPU)
+	x.usage.MemoryPeak = max(x.usage.MemoryPeak, now.MemoryPeak)
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/docker/docker/api/types/container"
@@ -40,7 +41,16 @@ func (e *Engine) CreateNetwork(ctx context.Context, spec topology.NetworkSpec) e
 func (e *Engine) CreateVolume(ctx context.Context, spec topology.VolumeSpec) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	_, err := e.client.VolumeCreate(ctx, volume.CreateOptions{Name: spec.Name, Labels: spec.Labels})
+	options := volume.CreateOptions{Name: spec.Name, Labels: spec.Labels}
+	if spec.Limit > 0 && !e.disk.noVolumeQuota.Load() {
+		options.DriverOpts = map[string]string{"size": strconv.FormatInt(spec.Limit, 10)}
+	}
+	_, err := e.client.VolumeCreate(ctx, options)
+	if err != nil && options.DriverOpts != nil && refusesQuota(err) {
+		e.disk.noVolumeQuota.Store(true)
+		options.DriverOpts = nil
+		_, err = e.client.VolumeCreate(ctx, options)
+	}
 	return wrap("create volume "+spec.Name, err)
 }
 
@@ -78,7 +88,10 @@ func (e *Engine) CreateContainer(ctx context.Context, spec topology.ContainerSpe
 		}
 		networking = &network.NetworkingConfig{EndpointsConfig: map[string]*network.EndpointSettings{spec.Network: endpoint}}
 	}
-	_, err := e.client.ContainerCreate(ctx, config, hostConfig, networking, platform(spec.Platform), spec.Name)
+	err := e.quota(hostConfig, spec.Resources.Disk, func() error {
+		_, err := e.client.ContainerCreate(ctx, config, hostConfig, networking, platform(spec.Platform), spec.Name)
+		return err
+	})
 	return wrap("create container "+spec.Name, err)
 }
 
@@ -113,6 +126,17 @@ func platform(p string) *ocispec.Platform {
 func (e *Engine) OpenDir(ctx context.Context, name, dir string) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
+	err := e.openDir(ctx, name, dir)
+	if err != nil && strings.Contains(err.Error(), "cannot overwrite non-directory") {
+		// The image has a link of that name; a volume is mounted where it leads.
+		if stat, statErr := e.client.ContainerStatPath(ctx, name, dir); statErr == nil && stat.LinkTarget != "" {
+			err = e.openDir(ctx, name, stat.LinkTarget)
+		}
+	}
+	return wrap("open directory "+dir+" of container "+name, err)
+}
+
+func (e *Engine) openDir(ctx context.Context, name, dir string) error {
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
 	err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: strings.TrimPrefix(path.Clean(dir), "/") + "/", Mode: 0o777})
@@ -122,5 +146,5 @@ func (e *Engine) OpenDir(ctx context.Context, name, dir string) error {
 	if err == nil {
 		err = e.client.CopyToContainer(ctx, name, "/", &archive, container.CopyToContainerOptions{})
 	}
-	return wrap("open directory "+dir+" of container "+name, err)
+	return err
 }

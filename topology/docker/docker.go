@@ -54,5 +54,5 @@ func connectFrom(ctx context.Context, h host, opts Options) (topologyEngine *Eng
 	if dir == "" {
 		dir = h.configDir()
 	}
-	return &Engine{client: client, endpoint: found, auth: &credentials{dir: dir}, ooms: &oomCounts{}, resolvers: resolversBeside(found, machineFile)}, nil
+	return &Engine{client: client, endpoint: found, auth: &credentials{dir: dir}, ooms: &oomCounts{}, resolvers: resolversBeside(found, machineFile), disk: newDisk()}, nil
 }

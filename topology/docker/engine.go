@@ -24,6 +24,7 @@ type Engine struct {
 	ooms     *oomCounts
 	// resolvers stand in for the machine's own where containers cannot ask these.
 	resolvers []string
+	disk      *disk
 }
 
 var _ topology.Engine = (*Engine)(nil)
@@ -44,6 +45,9 @@ func (e *Engine) Info(ctx context.Context) (topology.EngineInfo, error) {
 	info, err := e.client.Info(ctx)
 	if err != nil {
 		return topology.EngineInfo{}, wrap("describe the engine", err)
+	}
+	if info.DockerRootDir != "" {
+		e.disk.root.Store(&info.DockerRootDir)
 	}
 	arch, _ := goArch(info.Architecture)
 	out := topology.EngineInfo{

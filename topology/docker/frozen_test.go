@@ -21,6 +21,7 @@ import (
 // while all connections stay open and new ones are still taken.
 type freezer struct {
 	host   string
+	listen net.Listener
 	mu     sync.Mutex
 	frozen bool
 	conns  []net.Conn
@@ -42,7 +43,7 @@ func newFreezer(t *testing.T) *freezer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &freezer{host: "unix://" + path}
+	f := &freezer{host: "unix://" + path, listen: listener}
 	f.wg.Go(func() {
 		for {
 			conn, err := listener.Accept()
@@ -97,6 +98,16 @@ func (f *freezer) freeze() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.frozen = true
+}
+
+// kill breaks every connection off and takes no new one.
+func (f *freezer) kill() {
+	_ = f.listen.Close()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range f.conns {
+		_ = c.Close()
+	}
 }
 
 // TestEngineStopsAnswering freezes the engine under a running job. The result

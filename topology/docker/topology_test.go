@@ -48,6 +48,7 @@ func TestServicesInTheirOrder(t *testing.T) {
 
 func TestServicesThatFail(t *testing.T) {
 	t.Parallel()
+	bare := importImage(t, shellFiles(t))
 	tests := map[string]struct {
 		service topology.Service
 		want    string
@@ -60,7 +61,13 @@ func TestServicesThatFail(t *testing.T) {
 		}}, "failed service_unhealthy db", []string{"failed 2 times", "not yet", "\nup"}},
 		"has no such program": {topology.Service{Image: busybox, Command: []string{"/nosuch"}}, "failed spec_invalid db", []string{"/nosuch"}},
 		"runs out of memory": {topology.Service{Image: busybox, Command: []string{"tail", "/dev/zero"}, Resources: topology.Resources{Memory: 16 << 20},
-			Healthcheck: &topology.Healthcheck{Test: []string{"CMD", "false"}, Retries: 1000}}, "failed service_unhealthy db", []string{"want of memory"}},
+			Healthcheck: &topology.Healthcheck{Test: []string{"CMD", "false"}, Retries: 1000}}, "failed oom db", []string{"ran out of its 16MiB of memory"}},
+		"a check that hangs": {topology.Service{Image: busybox, Command: sh("echo up; exec sleep 1000"), Healthcheck: &topology.Healthcheck{
+			Test: []string{"CMD", "sleep", "1000"}, Interval: topology.Duration(time.Millisecond), Timeout: topology.Duration(200 * time.Millisecond), Retries: 2,
+		}}, "failed service_unhealthy db", []string{"failed 2 times", "last took longer than 200ms"}},
+		"a check for a shell that is not there": {topology.Service{Image: bare, Command: []string{"/bin/busybox", "sleep", "1000"}, Healthcheck: &topology.Healthcheck{
+			Test: []string{"CMD-SHELL", "true"}, Interval: topology.Duration(time.Millisecond), Retries: 2,
+		}}, "failed service_unhealthy db", []string{"/bin/sh"}},
 	}
 	id := identity(t)
 	e := newExecutor(t, id.Hub, docker.Options{})

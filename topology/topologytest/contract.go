@@ -28,6 +28,7 @@ func TestEngine(t *testing.T, image string, open func(t *testing.T) topology.Eng
 		"directory for all users":  testOpenDir,
 		"files in and out":         testCopy,
 		"contexts":                 testContexts,
+		"disk":                     testDisk,
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -210,3 +210,23 @@ func testContexts(l *lab) {
 		l.Errorf("a call succeeded after its context")
 	}
 }
+
+func testDisk(l *lab) {
+	volume := "rh-contract-vol-" + l.tag
+	l.must(l.engine.CreateVolume(l.Context(), topology.VolumeSpec{Name: volume, Labels: l.id.Labels(topology.RoleWorkspace), Limit: 64 << 20}))
+	name := l.create(scriptDirUse, func(c *topology.ContainerSpec) {
+		c.Volumes, c.Resources.Disk = map[string]string{"/workspace": volume}, 64<<20
+	})
+	process, out := l.start(name)
+	if exit := l.wait(process); exit.Code != 0 {
+		l.Errorf("exit %+v, stderr %q", exit, out.of(topology.Stderr))
+	}
+	used, err := l.engine.DiskUsage(l.Context(), []string{name, "no-such-container-" + l.tag})
+	l.must(err)
+	if bytes, there := used[name]; !there || len(used) != 1 || bytes < 0 || bytes > 1<<20 {
+		l.Errorf("used %v", used)
+	}
+	if free, err := l.engine.DiskFree(l.Context()); err != nil || free < -1 {
+		l.Errorf("free %d, %v", free, err)
+	}
+}

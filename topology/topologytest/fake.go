@@ -25,6 +25,8 @@ type Fake struct {
 	trees      map[string]fakeTree // what the volumes hold
 	containers map[string]*fakeContainer
 	faults     map[string]error
+	disk       map[string]int64 // what a container has written, by a part of its name
+	free       int64
 	frozen     chan struct{} // closed while the engine answers nothing
 	calls      []string
 }
@@ -45,7 +47,7 @@ func NewFake() *Fake {
 		}, Init: true},
 		images: map[string]topology.Image{}, remote: map[string]topology.Image{}, programs: map[string]Program{},
 		networks: map[string]topology.NetworkSpec{}, volumes: map[string]topology.VolumeSpec{}, trees: map[string]fakeTree{},
-		containers: map[string]*fakeContainer{}, faults: map[string]error{}, frozen: make(chan struct{}),
+		containers: map[string]*fakeContainer{}, faults: map[string]error{}, frozen: make(chan struct{}), disk: map[string]int64{}, free: -1,
 	}
 	f.AddImage(FakeImage, topology.Image{ID: "sha256:fake", OS: "linux", Arch: "amd64"})
 	maps.Copy(f.programs, contractPrograms)
@@ -81,6 +83,20 @@ func (f *Fake) SetInfo(info topology.EngineInfo) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.info = info
+}
+
+// SetDisk sets what the containers whose name contains part have written, in bytes.
+func (f *Fake) SetDisk(part string, bytes int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.disk[part] = bytes
+}
+
+// SetFree sets the room that is left on the engine's disk, in bytes; -1 is not known.
+func (f *Fake) SetFree(bytes int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.free = bytes
 }
 
 // FailNext makes the next call of a method ("CreateContainer") return err.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/runnerhub/runnerhub/topology"
 )
@@ -194,4 +195,36 @@ func (f *Fake) RemoveVolume(ctx context.Context, name string) error {
 	delete(f.volumes, name)
 	delete(f.trees, name)
 	return nil
+}
+
+// DiskUsage tells what SetDisk set.
+func (f *Fake) DiskUsage(ctx context.Context, containers []string) (map[string]int64, error) {
+	if err := f.enter(ctx, "DiskUsage", strings.Join(containers, " ")); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	used := map[string]int64{}
+	for _, name := range containers {
+		if f.containers[name] == nil {
+			continue
+		}
+		used[name] = 0
+		for part, bytes := range f.disk {
+			if strings.Contains(name, part) {
+				used[name] = bytes
+			}
+		}
+	}
+	return used, nil
+}
+
+// DiskFree tells what SetFree set.
+func (f *Fake) DiskFree(ctx context.Context) (int64, error) {
+	if err := f.enter(ctx, "DiskFree", ""); err != nil {
+		return 0, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.free, nil
 }
