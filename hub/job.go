@@ -120,6 +120,12 @@ type Failure struct {
 	Container string
 }
 
+// Infrastructure says whether a failure is the machine's fault, as its class says. A disk
+// that is full for one container alone is that container's own limit, which is the same anywhere.
+func (f Failure) Infrastructure() bool {
+	return f.Class.Infrastructure() && (f.Class != ClassDiskFull || f.Container == "")
+}
+
 // Class is the cause of a failure.
 type Class string
 

@@ -161,10 +161,10 @@ func Settle(j Job, p JobPayload, proof Proof, r Report, now time.Time) (Decision
 	end := AttemptEnd{State: as, At: now, Failure: r.Failure, ReportDigest: r.Digest, Result: r.Result}
 	switch {
 	case r.Failure == nil || r.State == JobCanceled:
-	case !j.CancelRequestedAt.IsZero() && r.Failure.Class.Infrastructure():
+	case !j.CancelRequestedAt.IsZero() && r.Failure.Infrastructure():
 		// Nobody wants it to run again, and whoever canceled it looks for that, not for what became of its machine.
 		return settle(j, end, JobCanceled, canceled(j.CancelReason), now), nil
-	case j.CancelRequestedAt.IsZero() && retried(p, r.Failure.Class):
+	case j.CancelRequestedAt.IsZero() && retried(p, *r.Failure):
 		return lose(j, end, *r.Failure, r.State, now), nil
 	}
 	return settle(j, end, r.State, r.Failure, now), nil
@@ -259,7 +259,7 @@ func Expire(j Job, p JobPayload, gone bool, now time.Time) Decision {
 		d := requeue(j, lost, now)
 		d.Detail = map[string]string{"reason": "the lease was not acknowledged"}
 		return d
-	case retried(p, ClassRunnerLost):
+	case retried(p, f):
 		return lose(j, lost, f, JobFailed, now)
 	default:
 		return settle(j, lost, JobFailed, &f, now)
@@ -319,11 +319,11 @@ func dropLease(n *Job) {
 	n.Phase, n.Step, n.Progress = "", "", ""
 }
 
-func retried(p JobPayload, c Class) bool {
+func retried(p JobPayload, f Failure) bool {
 	if len(p.RetryOn) > 0 {
-		return slices.Contains(p.RetryOn, c)
+		return slices.Contains(p.RetryOn, f.Class)
 	}
-	return c.Infrastructure()
+	return f.Infrastructure()
 }
 
 func canceled(reason string) *Failure {

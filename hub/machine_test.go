@@ -410,6 +410,7 @@ func TestRetriesFollowThePolicyAndTheSpec(t *testing.T) {
 		on    []hub.Class
 		again bool
 	}{
+		{hub.ClassDiskFull, nil, true},
 		{hub.ClassImagePull, nil, true},
 		{hub.ClassDockerUnavailable, nil, true},
 		{hub.ClassScript, nil, false},
@@ -425,6 +426,15 @@ func TestRetriesFollowThePolicyAndTheSpec(t *testing.T) {
 		d, err := hub.Settle(j, p, proof(j), hub.Report{State: hub.JobFailed, Failure: &hub.Failure{Class: tt.class}}, t0)
 		if err != nil || d.Requeued != tt.again {
 			t.Errorf("%s with %v: requeued %v, %v", tt.class, tt.on, d.Requeued, err)
+		}
+	}
+	own := hub.Failure{Class: hub.ClassDiskFull, Container: "job"} // its own limit is the same on any machine
+	for _, on := range [][]hub.Class{nil, {hub.ClassDiskFull}} {
+		j, p := running(t), payload()
+		p.RetryOn = on
+		d, err := hub.Settle(j, p, proof(j), hub.Report{State: hub.JobFailed, Failure: &own}, t0)
+		if err != nil || d.Requeued != (on != nil) {
+			t.Errorf("over its own limit on disk with %v: requeued %v, %v", on, d.Requeued, err)
 		}
 	}
 }

@@ -147,7 +147,7 @@ func (t *attempt) report(cause error, res topology.Result, logErr error, logByte
 		t.a.engine.failed(f.Message)
 	case errors.Is(cause, topology.ErrDraining) && res.Status == topology.Canceled:
 		return released("the runner is shutting down")
-	case class == topology.ClassDockerUnavailable || class == topology.ClassDiskFull || class == topology.ClassInternal:
+	case class == topology.ClassDockerUnavailable || class == topology.ClassInternal, class == topology.ClassDiskFull && res.Failure.Container == "":
 		// Whatever it was, it was not the job's own fault: rest before the next job pays for it.
 		t.a.engine.failed(res.Failure.Message)
 	default:

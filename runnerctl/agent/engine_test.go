@@ -91,6 +91,30 @@ func TestEngineThatFailsUnderAJobIsLeftAlone(t *testing.T) {
 	})
 }
 
+// TestALimitOfTheJobsOwnIsNoSetback: the machine of a job that wrote too much is well.
+func TestALimitOfTheJobsOwnIsNoSetback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub()
+		exec := topologytest.NewExecutor(func(context.Context, topology.Work, topology.Observer) topology.Result {
+			return topology.Result{Status: topology.Failed, Failure: &topology.Failure{
+				Class: topology.ClassDiskFull, Message: "The job wrote 2GiB to disk, over its limit of 1GiB.", Container: "job",
+			}}
+		})
+		r := start(t, agent.Config{Client: h, Executor: exec})
+		begin := time.Now()
+		for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
+			h.Submit("job_"+id, quickSpec)
+			if j := settled(t, h, "job_"+id); j.Results[0].Failure.Container != "job" {
+				t.Fatalf("%+v", j.Results[0])
+			}
+		}
+		if took := time.Since(begin); took > 5*time.Second {
+			t.Errorf("the runner held off: %v", took)
+		}
+		r.kill()
+	})
+}
+
 func TestSweepComesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub()
