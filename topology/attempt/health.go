@@ -35,6 +35,11 @@ func (x *execution) awaitHealthy(ctx context.Context, svc *service, check topolo
 			counted = now
 			failures++
 		}
+		select {
+		case <-svc.ended:
+			return x.serviceEnded(svc)
+		default:
+		}
 		if failures >= check.Retries {
 			return unhealthy(svc, failures, failed, words)
 		}
@@ -70,7 +75,7 @@ func (x *execution) probe(ctx context.Context, svc *service, check topology.Heal
 	switch kind := topology.KindOf(err); {
 	case ctx.Err() != nil:
 		return words, context.Cause(ctx)
-	case err != nil && probing.Err() != nil:
+	case err != nil && expired(probing):
 		return words, &probeError{fmt.Sprintf("took longer than %s", time.Duration(check.Timeout))}
 	case kind == topology.KindNotRunning, kind == topology.KindNotFound:
 		// The process has ended; how is about to be known.
@@ -80,7 +85,9 @@ func (x *execution) probe(ctx context.Context, svc *service, check topology.Heal
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
-	case kind == topology.KindCommand:
+	case kind == topology.KindCommand, kind == topology.KindOther:
+		// Also what an engine stumbles over when the service ends under a probe; the end
+		// itself is noticed by who asked.
 		return words, &probeError{err.Error()}
 	case err != nil:
 		return words, err
@@ -88,6 +95,13 @@ func (x *execution) probe(ctx context.Context, svc *service, check topology.Heal
 		return words, &probeError{fmt.Sprintf("exited with code %d", exit.Code)}
 	}
 	return words, nil
+}
+
+// expired says whether a context's time is up: a connection notices its deadline a
+// moment before the context does.
+func expired(ctx context.Context) bool {
+	deadline, _ := ctx.Deadline()
+	return ctx.Err() != nil || !time.Now().Before(deadline)
 }
 
 // serviceEnded is the failure of a service that ended before it was healthy, however well.

@@ -133,7 +133,10 @@ func (x *execution) overtaken(exit topology.Exit, err error) bool {
 	case topology.KindOf(err) == topology.KindOther:
 		moment = 5 * time.Second
 	case err == nil && exit.Code == 126:
-		return strings.Contains(strings.Join(x.log.tail.lines(1), ""), stoppedState)
+		if strings.Contains(strings.Join(x.log.tail.lines(1), ""), stoppedState) {
+			return true
+		}
+		moment = time.Second // a busy engine has no words for it at all
 	case err == nil && exit.Code == 137 && !exit.OOM:
 		moment = time.Second
 	default:
