@@ -72,6 +72,8 @@ func drawSpec(t *rapid.T) *topology.Spec {
 			On:          drawWords(t, rapid.SampledFrom(topology.RetryClasses), "on"),
 		},
 		Concurrency: drawConcurrency(t),
+		Artifacts:   drawArtifacts(t),
+		Reports:     topology.Reports{JUnit: drawPatterns(t)},
 	}
 	if rapid.Bool().Draw(t, "steps") {
 		for i := range rapid.IntRange(1, 5).Draw(t, "n") {
@@ -96,6 +98,20 @@ func drawSpec(t *rapid.T) *topology.Spec {
 		before = append(before, name)
 	}
 	return s
+}
+
+func drawArtifacts(t *rapid.T) (all []topology.Artifact) {
+	for i, p := range drawPatterns(t) {
+		all = append(all, topology.Artifact{Name: "n" + strconv.Itoa(i), Path: p, Optional: rapid.Bool().Draw(t, "optional")})
+	}
+	return all
+}
+
+func drawPatterns(t *rapid.T) (all []string) {
+	for range rapid.IntRange(0, 3).Draw(t, "patterns") {
+		all = append(all, rapid.SampledFrom([]string{"out/*.xml", "dist", "**", "a b/{c,d}/[e-g]?.txt", "größe/**/x"}).Draw(t, "pattern"))
+	}
+	return all
 }
 
 func drawConcurrency(t *rapid.T) (c topology.Concurrency) {

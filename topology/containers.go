@@ -20,10 +20,7 @@ const keepAlive = `trap '' HUP INT TERM; read -r _`
 
 // jobContainer describes the job container, but for its network.
 func jobContainer(spec *Spec, id Identity, names Names, observed Observed) ContainerSpec {
-	dir := spec.WorkingDir
-	if dir == "" {
-		dir = DefaultWorkingDir
-	}
+	dir := spec.Workspace()
 	c := ContainerSpec{
 		Name: names.Job, Hostname: "job", Image: spec.Image, Platform: spec.Platform,
 		Command: spec.Command, User: spec.User, WorkingDir: dir,
@@ -69,6 +66,7 @@ func jobEnv(spec *Spec, id Identity, image []string) []string {
 	maps.Copy(env, spec.Env)
 	env["RUNNERHUB_JOB_ID"] = id.Job
 	env["RUNNERHUB_ATTEMPT"] = strconv.Itoa(id.Attempt)
+	env[OutputVariable] = OutputFile
 	return environ(env)
 }
 

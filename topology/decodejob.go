@@ -46,6 +46,8 @@ func (d *decoder) job(root value) *Spec {
 		"idle_timeout": func(v value) { s.IdleTimeout = d.duration(v, MinTimeout, MaxTimeout) },
 		"grace":        func(v value) { s.Grace = d.grace(v) },
 		"retry":        func(v value) { s.Retry = d.retry(v) },
+		"artifacts":    func(v value) { s.Artifacts = d.artifacts(v) },
+		"reports":      func(v value) { s.Reports = d.reports(v) },
 		"concurrency":  func(v value) { s.Concurrency = d.concurrency(v) },
 	}
 	got := d.object(root, known, jobStrangers)

@@ -37,6 +37,15 @@ type Work struct {
 	// Metadata allows the containers to reach where clouds tell a machine its
 	// credentials; see ContainerSpec.NoMetadata.
 	Metadata bool
+	// Collect says where what is kept of the workspace goes; nil keeps no files.
+	Collect *Collect
+}
+
+// Collect is where files of a job go that are kept, and how much that may be.
+type Collect struct {
+	Dir      string // a folder of this machine, made if need be
+	MaxFiles int    // 0 is any number
+	MaxBytes int64  // of all together; 0 is any number
 }
 
 // Causes that end a running attempt early, given to context.WithCancelCause.
@@ -110,6 +119,7 @@ const (
 	ClassTimeout           Class = "timeout"
 	ClassImagePull         Class = "image_pull"
 	ClassServiceUnhealthy  Class = "service_unhealthy"
+	ClassArtifact          Class = "artifact"
 	ClassSpecInvalid       Class = "spec_invalid"
 	ClassCapabilityMissing Class = "capability_missing"
 	ClassDockerUnavailable Class = "docker_unavailable"
@@ -162,8 +172,32 @@ type Result struct {
 	Images   map[string]string // reference → digest or image id
 	Usage    Usage
 	Phases   map[Phase]time.Duration // how long it was busy with each, up to the result
-	Leaks    Leaks
+
+	Artifacts []CollectedFile   // in Collect.Dir, by path
+	Outputs   map[string]string // what the job wrote to its output file
+	Tests     *Tests            // counts of its reports; nil when it left none
+	Leaks     Leaks
 }
+
+// CollectedFile is a file of the workspace that is kept.
+type CollectedFile struct {
+	Name       string // of the spec's entry
+	Path       string // below the working directory
+	Executable bool
+	Size       int64
+	SHA256     []byte
+	File       string // where it is on this machine
+}
+
+// Tests counts the test cases of a job's JUnit reports.
+type Tests struct {
+	Passed, Failed, Skipped int
+	Failing                 []string // names of failed ones, at most MaxFailing
+	Unread                  int      // reports that could not be read, or not to their end
+}
+
+// MaxFailing is how many failed tests are named.
+const MaxFailing = 50
 
 // Executor runs attempts. topology/docker and the fake engine's executor satisfy it.
 type Executor interface {

@@ -115,6 +115,10 @@ func TestParseFull(t *testing.T) {
 		Grace:       minute / 2,
 		Retry:       topology.Retry{MaxAttempts: 3, On: []string{"image_pull", "runner_lost"}},
 
+		Artifacts: []topology.Artifact{
+			{Name: "reports", Path: "out/**/*.xml"}, {Name: "dist", Path: "dist", Optional: true}, {Name: "build.log", Path: "build.log"},
+		},
+		Reports:     topology.Reports{JUnit: []string{"out/**/*.xml"}},
 		Concurrency: topology.Concurrency{Group: "deploy production", CancelRunning: true},
 	}
 	if diff := cmp.Diff(want, parseFile(t, "full.yaml")); diff != "" {

@@ -169,7 +169,7 @@ func TestJobContainer(t *testing.T) {
 	plan, _ := PlanAttempt(spec, testID, NamesFor(spec, testID, "tag"), observedWith("app"))
 	want := ContainerSpec{
 		Name: "rh-job_1-2-tag-job", Hostname: "job", Image: "app", Command: []string{"a", "b"}, WorkingDir: "/workspace",
-		Env:     []string{"CI=no", "RUNNERHUB_ATTEMPT=2", "RUNNERHUB_JOB_ID=job_1", "TERM=dumb", "Z=1"},
+		Env:     []string{"CI=no", "RUNNERHUB_ATTEMPT=2", "RUNNERHUB_JOB_ID=job_1", "RUNNERHUB_OUTPUT=/tmp/runnerhub-output", "TERM=dumb", "Z=1"},
 		Network: "rh-job_1-2-tag-net", Aliases: []string{"job"}, Volumes: map[string]string{"/workspace": "rh-job_1-2-tag-work"},
 		Resources: Resources{CPUs: 1.5, Memory: 1 << 20, Pids: DefaultPids}, NoMetadata: true, Init: true,
 		Labels: map[string]string{

@@ -45,6 +45,9 @@ type Spec struct {
 	Grace       Duration `json:"grace,omitempty"` // between SIGTERM and SIGKILL; 0 is 10 s
 	Retry       Retry    `json:"retry,omitzero"`
 
+	Artifacts []Artifact `json:"artifacts,omitempty"` // kept when the job has ended, whether it succeeded or not
+	Reports   Reports    `json:"reports,omitzero"`    // read into the result then
+
 	// Concurrency is for the hub alone: no runner acts on it.
 	Concurrency Concurrency `json:"concurrency,omitzero"`
 }

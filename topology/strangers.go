@@ -6,13 +6,15 @@ package topology
 var jobStrangers = strangers{
 	refused: merged(hints(ComposeTop()), misplaced(ComposeService(), "it belongs in a service"), map[string]string{
 		"source":          "put what the job needs into its image, or fetch it in a step",
-		"artifacts":       "print what matters to the log, or upload it in a step",
 		"hold_on_failure": "add a step with always: true that shows what you need",
 		"cache":           "bake what is expensive into the image",
 		"matrix":          "submit one job for each combination",
 	}),
 	meant: map[string]string{
 		"environment":       `did you mean "env"?`,
+		"artifact":          `did you mean "artifacts"?`,
+		"outputs":           "a job writes its outputs as NAME=value lines to the file that $RUNNERHUB_OUTPUT names",
+		"junit":             `write it as "reports: {junit: …}"`,
 		"envs":              `did you mean "env"?`,
 		"vars":              `did you mean "env"?`,
 		"variables":         `did you mean "env"?`,

@@ -65,6 +65,8 @@ func (e *Executor) Run(ctx context.Context, work topology.Work, obs topology.Obs
 
 	out := x.execute()
 	result := x.result(out)
+	x.obs.Phase(topology.PhaseCollecting, "")
+	x.collect(&result)
 	x.finish(&result)
 	result.Phases = phases.stop()
 	return result
@@ -179,7 +181,6 @@ var errOver = errors.New("the attempt is over")
 // finish sends the last of the logs, has the topology removed and ends what
 // watched it.
 func (x *execution) finish(result *topology.Result) {
-	x.obs.Phase(topology.PhaseCollecting, "")
 	x.stop(errOver) // a no-op where there was a reason
 	stale := errors.Is(context.Cause(x.ctx), topology.ErrStale)
 	services := x.allServices()

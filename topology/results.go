@@ -1,0 +1,172 @@
+package topology
+
+import (
+	"path"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// Limits on what a spec may want of a job's results.
+const (
+	MaxArtifactEntries = 50
+	MaxReportPatterns  = 20
+)
+
+// OutputVariable names the variable that tells a job where to write its outputs, and OutputFile is what it says: a file
+// of the job container's own, which the job makes. The workspace stays as the job wants it.
+const (
+	OutputVariable = "RUNNERHUB_OUTPUT"
+	OutputFile     = "/tmp/runnerhub-output"
+)
+
+// Artifact is files of the workspace that are kept when the job has ended.
+type Artifact struct {
+	Name string `json:"name"` // the path when the author gave none; unique
+	// Path is a pattern below the working directory, with slashes; ** stands for any folders. A folder that it matches is
+	// kept with all that is in it.
+	Path string `json:"path"`
+	// Optional keeps a job that left no such file from failing.
+	Optional bool `json:"optional,omitempty"`
+}
+
+// Reports are files of the workspace that are read when the job has ended.
+type Reports struct {
+	JUnit []string `json:"junit,omitempty"` // patterns as of Artifact.Path
+}
+
+// Workspace is the job's working directory in its container.
+func (s *Spec) Workspace() string {
+	if s.WorkingDir == "" {
+		return DefaultWorkingDir
+	}
+	return s.WorkingDir
+}
+
+// GlobBase is the folder or file that all a pattern can match is at or below: its part before the first that is no
+// plain name, "." when there is none.
+func GlobBase(pattern string) string {
+	base, _ := doublestar.SplitPattern(pattern)
+	if base == "" {
+		return "."
+	}
+	return base
+}
+
+// GlobMatch says whether a pattern matches a file's path or a folder that the file is in.
+func GlobMatch(pattern, file string) bool {
+	for at := file; at != "." && at != "/"; at = path.Dir(at) {
+		if ok, err := doublestar.Match(pattern, at); ok && err == nil {
+			return true
+		}
+	}
+	return pattern == "."
+}
+
+// pattern is a glob below the workspace.
+func (d *decoder) pattern(v value) string {
+	s, ok := d.text(v)
+	switch {
+	case !ok:
+	case s == "":
+		d.report(v.node, v.path, ProblemInvalid, "is empty", `for example "out/*.xml" or "dist/**"`)
+	case len(s) > maxPath:
+		d.report(v.node, v.path, ProblemOutOfRange, "is longer than 4096 characters", "")
+	case path.IsAbs(s) || windowsRoot.MatchString(s):
+		d.report(v.node, v.path, ProblemInvalid, "must be a path below the working directory", "leave out the leading slash; copy what is elsewhere into the working directory in a step")
+	case path.Clean(s) == ".." || strings.HasPrefix(path.Clean(s), "../") || strings.Contains("/"+s+"/", "/../"):
+		d.report(v.node, v.path, ProblemInvalid, "leaves the working directory", "copy what is elsewhere into the working directory in a step")
+	case !doublestar.ValidatePattern(s):
+		d.report(v.node, v.path, ProblemInvalid, "not a pattern: "+quote(s), `* stands for a part of a name, ** for any folders, {a,b} for one of them`)
+	default:
+		return path.Clean(s)
+	}
+	return ""
+}
+
+// artifacts decodes what is kept; entries without a name are named by their path.
+func (d *decoder) artifacts(v value) []Artifact {
+	var all []Artifact
+	named := map[string]*node{}
+	d.list(v, func(item value) {
+		if len(all) == MaxArtifactEntries {
+			d.report(item.node, v.path, ProblemTooLarge, "more than 50 artifacts", "one entry can match many files")
+		}
+		if len(all) >= MaxArtifactEntries {
+			all = append(all, Artifact{})
+			return
+		}
+		a, at := d.artifact(item)
+		if before := named[a.Name]; a.Name != "" && before != nil {
+			d.report(at, join(item.path, "name"), ProblemDuplicate, "the name "+quote(a.Name)+" is taken by the artifact on "+before.String(), "name it differently")
+		} else {
+			named[a.Name] = at
+		}
+		all = append(all, a)
+	})
+	return all
+}
+
+// artifact decodes one: a mapping, or a pattern alone.
+func (d *decoder) artifact(v value) (a Artifact, at *node) {
+	if v.kind == scalarNode {
+		a.Path = d.pattern(v)
+		a.Name = a.Path
+		return a, v.node
+	}
+	at = v.node
+	got := d.object(v, fields{
+		"name":     func(v value) { a.Name, at = d.title(v), v.node },
+		"path":     func(v value) { a.Path = d.pattern(v) },
+		"optional": func(v value) { a.Optional = d.boolean(v) },
+	}, artifactStrangers)
+	if v.kind == mappingNode && got.lacks("path") {
+		d.report(v.key, join(v.path, "path"), ProblemMissing, "missing", `it is the files to keep, for example "out/*.xml"`)
+	}
+	if got.lacks("name") {
+		a.Name = a.Path
+	}
+	return a, at
+}
+
+func (d *decoder) reports(v value) (r Reports) {
+	d.object(v, fields{"junit": func(v value) { r.JUnit = d.patterns(v) }}, reportStrangers)
+	return r
+}
+
+// patterns decodes one pattern or a list of them.
+func (d *decoder) patterns(v value) []string {
+	if v.kind == scalarNode {
+		if p := d.pattern(v); p != "" {
+			return []string{p}
+		}
+		return nil
+	}
+	var all []string
+	d.list(v, func(item value) {
+		if len(all) == MaxReportPatterns {
+			d.report(item.node, v.path, ProblemTooLarge, "more than 20 patterns", "one pattern can match many files")
+		}
+		all = append(all, d.pattern(item))
+	})
+	return all
+}
+
+var artifactStrangers = strangers{
+	meant: map[string]string{
+		"paths":             `did you mean "path"? Write one entry for each`,
+		"files":             `did you mean "path"?`,
+		"glob":              `did you mean "path"?`,
+		"if-no-files-found": `did you mean "optional: true"?`,
+		"retention-days":    "how long artifacts are kept is the hub's setting",
+		"expire_in":         "how long artifacts are kept is the hub's setting",
+		"when":              "artifacts are kept whether the job succeeded or failed",
+	},
+}
+
+var reportStrangers = strangers{
+	meant: map[string]string{
+		"xunit":    `did you mean "junit"?`,
+		"coverage": `keep it as an artifact`,
+	},
+}
