@@ -152,17 +152,18 @@ const (
 // Known says whether the class is one of the above.
 func (c Class) Known() bool {
 	switch c {
-	case ClassScript, ClassOOM, ClassTimeout, ClassSpecInvalid, ClassCapabilityMissing, ClassNoRunner, ClassPolicyDenied, ClassCanceled:
+	case ClassScript, ClassOOM, ClassTimeout, ClassArtifact, ClassSpecInvalid, ClassCapabilityMissing, ClassNoRunner, ClassPolicyDenied, ClassCanceled:
 		return true
 	}
 	return c.Infrastructure()
 }
 
 // Infrastructure says whether a failure of this class is the machine's fault and
-// not the job's, so that it is retried unless the spec says otherwise.
+// not the job's, so that it is retried unless the spec says otherwise. An artifact that is missing or too large is the
+// job's: a runner that cannot reach the hub tries on until its lease is over.
 func (c Class) Infrastructure() bool {
 	switch c {
-	case ClassImagePull, ClassServiceUnhealthy, ClassSource, ClassArtifact, ClassRunnerLost,
+	case ClassImagePull, ClassServiceUnhealthy, ClassSource, ClassRunnerLost,
 		ClassDockerUnavailable, ClassDiskFull, ClassInternal:
 		return true
 	}

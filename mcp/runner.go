@@ -47,18 +47,21 @@ type LeaseJobResult struct {
 // Lease is the right to run one attempt. All its times are durations from the
 // moment the answer was sent; the runner's clock does not matter.
 type Lease struct {
-	JobID            string          `json:"job_id"`
-	Attempt          int             `json:"attempt"`
-	LeaseEpoch       int64           `json:"lease_epoch"`
-	LeaseToken       string          `json:"lease_token"`
-	TTLMS            int64           `json:"ttl_ms"`             // the lease ends this long after the last heartbeat
-	HeartbeatMS      int64           `json:"heartbeat_ms"`       // how often to send one
-	FirstHeartbeatMS int64           `json:"first_heartbeat_ms"` // the first one must arrive within this
-	DeadlineMS       int64           `json:"deadline_ms"`        // the attempt's end, whatever heartbeats say
-	TimeoutMS        int64           `json:"timeout_ms"`         // the run time that the runner enforces; ends before the deadline
-	LogLimitBytes    int64           `json:"log_limit_bytes"`
-	Spec             json.RawMessage `json:"spec"` // canonical JSON of the job spec
-	LogURL           string          `json:"log_url"`
+	JobID            string `json:"job_id"`
+	Attempt          int    `json:"attempt"`
+	LeaseEpoch       int64  `json:"lease_epoch"`
+	LeaseToken       string `json:"lease_token"`
+	TTLMS            int64  `json:"ttl_ms"`             // the lease ends this long after the last heartbeat
+	HeartbeatMS      int64  `json:"heartbeat_ms"`       // how often to send one
+	FirstHeartbeatMS int64  `json:"first_heartbeat_ms"` // the first one must arrive within this
+	DeadlineMS       int64  `json:"deadline_ms"`        // the attempt's end, whatever heartbeats say
+	TimeoutMS        int64  `json:"timeout_ms"`         // the run time that the runner enforces; ends before the deadline
+	LogLimitBytes    int64  `json:"log_limit_bytes"`
+	// What upload_artifact takes of this attempt: files, and bytes of them all together.
+	ArtifactLimitFiles int             `json:"artifact_limit_files,omitempty"`
+	ArtifactLimitBytes int64           `json:"artifact_limit_bytes,omitempty"`
+	Spec               json.RawMessage `json:"spec"` // canonical JSON of the job spec
+	LogURL             string          `json:"log_url"`
 }
 
 // LeaseProof is what every later call of a runner must show.
@@ -152,10 +155,34 @@ type Result struct {
 	Steps    []StepResult      `json:"steps,omitempty"`
 	Outputs  map[string]string `json:"outputs,omitempty"` // at most 64 KiB together
 	Images   map[string]string `json:"images,omitempty"`  // reference → digest
-	Usage    Usage             `json:"usage"`
-	PhasesMS map[string]int64  `json:"phases_ms,omitempty"` // phase → how long the attempt was busy with it
-	Leaks    Leaks             `json:"leaks"`
-	LogBytes int64             `json:"log_bytes,omitempty"` // the log's whole size, so that a reader knows its end
+	// Artifacts are the first of the files that the attempt left; ArtifactsMore counts the others, which list_artifacts has.
+	Artifacts     []ResultArtifact `json:"artifacts,omitempty"`
+	ArtifactsMore int              `json:"artifacts_more,omitempty"`
+	Tests         *Tests           `json:"tests,omitempty"` // of its JUnit reports
+	Usage         Usage            `json:"usage"`
+	PhasesMS      map[string]int64 `json:"phases_ms,omitempty"` // phase → how long the attempt was busy with it
+	Leaks         Leaks            `json:"leaks"`
+	LogBytes      int64            `json:"log_bytes,omitempty"` // the log's whole size, so that a reader knows its end
+}
+
+// MaxResultArtifacts is how many artifacts a result lists.
+const MaxResultArtifacts = 100
+
+// ResultArtifact is a file that an attempt left and the hub has.
+type ResultArtifact struct {
+	Name   string `json:"name"`
+	Path   string `json:"path"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"` // hexadecimal
+}
+
+// Tests counts the test cases of an attempt's JUnit reports.
+type Tests struct {
+	Passed  int      `json:"passed"`
+	Failed  int      `json:"failed"`
+	Skipped int      `json:"skipped"`
+	Failing []string `json:"failing,omitempty"` // names of failed ones, at most 50
+	Unread  int      `json:"unread,omitempty"`  // reports that could not be read, or not to their end
 }
 
 // Failure says why an attempt or job did not succeed.

@@ -7,6 +7,7 @@ const (
 	ToolSubmitJobResult = "submit_job_result"
 	ToolFailJob         = "fail_job"
 	ToolReleaseJob      = "release_job"
+	ToolUploadArtifact  = "upload_artifact"
 	ToolUnpairRunner    = "unpair_runner" // ends the calling runner's own pairing
 )
 
@@ -21,6 +22,8 @@ const (
 	ToolRetryJob              = "retry_job"
 	ToolExplainJob            = "explain_job"
 	ToolReadJobLog            = "read_job_log"
+	ToolListArtifacts         = "list_artifacts"
+	ToolReadArtifact          = "read_artifact"
 	ToolListRunners           = "list_runners"
 	ToolPairRunner            = "pair_runner"
 	ToolRevokeRunner          = "revoke_runner"

@@ -21,3 +21,13 @@ const (
 	MaxUploadPart = 16 << 20
 	MinUploadPart = 64 << 10
 )
+
+// UploadArtifactArgs announces a file that the attempt left. It exists once all of its bytes are there and are right.
+type UploadArtifactArgs struct {
+	LeaseProof
+	Name       string `json:"name" jsonschema:"name of the spec's entry that it belongs to"`
+	Path       string `json:"path" jsonschema:"below the job's working directory, with slashes"`
+	Executable bool   `json:"executable,omitempty"`
+	Size       int64  `json:"size" jsonschema:"in bytes"`
+	SHA256     string `json:"sha256" jsonschema:"of its bytes, 64 hexadecimal digits"`
+}

@@ -126,7 +126,11 @@ func submitJobResult(s Services) Operation {
 			"result.failure.container": upTo(256),
 			"result.steps":             items(1000, 0), "result.steps[].name": upTo(256), "result.steps[].signal": upTo(32),
 			"result.steps[].status": oneOf("succeeded", "failed", "canceled", "timed_out", "skipped"),
-			"result.exit_code":      between(-1<<31, 1<<32-1), "result.log_bytes": atLeast(0), // Windows has 32-bit exit codes
+			"result.artifacts":      items(mcp.MaxResultArtifacts, 0), "result.artifacts[].name": upTo(512), "result.artifacts[].path": upTo(1024),
+			"result.artifacts[].sha256": upTo(64), "result.artifacts[].size": atLeast(0), "result.artifacts_more": atLeast(0),
+			"result.tests.failing": items(50, 256), "result.tests.passed": atLeast(0), "result.tests.failed": atLeast(0),
+			"result.tests.skipped": atLeast(0), "result.tests.unread": atLeast(0),
+			"result.exit_code": between(-1<<31, 1<<32-1), "result.log_bytes": atLeast(0), // Windows has 32-bit exit codes
 			"result.usage.cpu_ms": atLeast(0), "result.usage.memory_peak_bytes": atLeast(0), "result.usage.wall_ms": atLeast(0),
 			"result.usage.disk_peak_bytes": atLeast(0), "result.usage.pulled_bytes": atLeast(0),
 			"result.leaks.containers": atLeast(0), "result.leaks.networks": atLeast(0), "result.leaks.volumes": atLeast(0),

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"github.com/runnerhub/runnerhub/hub"
@@ -25,6 +26,11 @@ type Jobs interface {
 	Heartbeat(ctx context.Context, p hub.Principal, r dispatch.HeartbeatRequest) (dispatch.HeartbeatResult, error)
 	Settle(ctx context.Context, p hub.Principal, r dispatch.SettleRequest) (dispatch.SettleResult, error)
 	Release(ctx context.Context, p hub.Principal, r dispatch.ReleaseRequest) error
+
+	UploadArtifact(ctx context.Context, p hub.Principal, r dispatch.ArtifactRequest) (dispatch.UploadTicket, error)
+	ListArtifacts(ctx context.Context, p hub.Principal, r dispatch.ArtifactsRequest) (dispatch.ArtifactsPage, error)
+	Artifact(ctx context.Context, p hub.Principal, jobID string, attempt int, file string) (hub.Artifact, error)
+	OpenArtifact(ctx context.Context, a hub.Artifact, offset, length int64) (io.ReadCloser, error)
 
 	RunnerRevoked(ctx context.Context, r hub.Runner)
 	Fresh(runners ...hub.Runner) []hub.Runner
@@ -60,9 +66,9 @@ type Services struct {
 // Operations is the table.
 func Operations(s Services) []Operation {
 	return []Operation{
-		leaseJob(s), heartbeatJob(s), submitJobResult(s), failJob(s), releaseJob(s), unpairRunner(s),
+		leaseJob(s), heartbeatJob(s), submitJobResult(s), failJob(s), releaseJob(s), uploadArtifact(s), unpairRunner(s),
 		submitJob(s), checkJob(s), waitJob(s), getJob(s), listJobs(s), cancelJob(s), retryJob(s), explainJob(s),
-		readJobLog(s),
+		readJobLog(s), listArtifacts(s), readArtifact(s),
 		listRunners(s), pairRunner(s), revokeRunner(s),
 		listWorkspaceRunners(s), pairWorkspaceRunner(s), revokeWorkspaceRunner(s),
 		whoami(s),

@@ -148,7 +148,7 @@ func leaseResultView(base string, r dispatch.LeaseResult) mcp.LeaseJobResult {
 		out.Lease = &mcp.Lease{
 			JobID: l.JobID, Attempt: l.Proof.Attempt, LeaseEpoch: l.Proof.Epoch, LeaseToken: l.Proof.Nonce,
 			TTLMS: ms(l.TTL), HeartbeatMS: ms(l.Heartbeat), FirstHeartbeatMS: ms(l.FirstHeartbeat), DeadlineMS: ms(l.Deadline),
-			TimeoutMS: ms(l.Timeout), LogLimitBytes: l.LogLimit, Spec: l.Spec, LogURL: base + LogPath(l.LogToken),
+			TimeoutMS: ms(l.Timeout), LogLimitBytes: l.LogLimit, ArtifactLimitFiles: l.MaxArtifacts, ArtifactLimitBytes: l.ArtifactBytes, Spec: l.Spec, LogURL: base + LogPath(l.LogToken),
 		}
 	}
 	return out

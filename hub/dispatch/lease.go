@@ -142,6 +142,7 @@ func (s *Service) lease(p hub.Principal, j hub.Job, payload hub.JobPayload, proo
 		JobID: j.ID, Proof: proof, TTL: s.policy.LeaseTTL, Heartbeat: s.policy.Heartbeat,
 		FirstHeartbeat: min(s.policy.FirstHeartbeat, left(j.LeaseExpiresAt)), Deadline: left(j.DeadlineAt),
 		Timeout: min(payload.Timeout, left(j.DeadlineAt)), LogLimit: s.policy.MaxLogBytes,
+		MaxArtifacts: s.policy.MaxArtifacts, ArtifactBytes: s.policy.MaxArtifactBytes,
 		Spec: runnersSpec(j, payload.Spec), LogToken: logToken(p.Secret, j.ID, proof),
 	}
 }

@@ -43,6 +43,8 @@ type Lease struct {
 	Deadline       time.Duration
 	Timeout        time.Duration
 	LogLimit       int64
+	MaxArtifacts   int
+	ArtifactBytes  int64  // of all artifacts together
 	Spec           []byte // canonical JSON
 	LogToken       string // the cap_ credential of the attempt's log
 }

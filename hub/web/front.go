@@ -20,6 +20,7 @@ type Options struct {
 	MCP        http.Handler // mcp/mcpserver; served at /mcp
 	Logs       Logs
 	Uploads    Uploads
+	Files      Files
 	Log        *slog.Logger
 	Ready      func(context.Context) error // whether the store can be used; nil: always
 	Drain      <-chan struct{}             // closed when the hub shuts down; nil: never
@@ -48,6 +49,7 @@ func New(o Options) http.Handler {
 	routes(mux, o, signedIn)
 	mux.Handle(api.LogPath("{token}"), methods{http.MethodPut: putLog(o.Logs, o.Log)})
 	mux.Handle(api.UploadPath("{token}"), methods{http.MethodPut: putUpload(o.Uploads, o.Log)})
+	mux.Handle(api.ArtifactContent, readable(signedIn(getFile(o.Files, o.Log))))
 	mux.Handle("/healthz", readable(http.HandlerFunc(healthz)))
 	mux.Handle("/readyz", readable(readyz(o.Ready, o.Drain, o.Log)))
 	mux.Handle(OpenAPIPath, readable(serveOpenAPI(o.Operations)))

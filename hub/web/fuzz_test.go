@@ -91,6 +91,9 @@ var bodies = map[string][]string{
 	mcp.ToolSubmitJobResult: {`{` + proof + `,"result":{"status":"succeeded","exit_code":0},"next_lease":{"request_id":"n","protocol":1}}`},
 	mcp.ToolFailJob:         {`{` + proof + `,"class":"image_pull","message":"m"}`},
 	mcp.ToolReleaseJob:      {`{` + proof + `,"reason":"r"}`},
+	mcp.ToolUploadArtifact: {
+		`{` + proof + `,"name":"n","path":"out/a","size":1,"sha256":"ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"}`,
+	},
 }
 
 // desk is a hub in memory at which a runner holds the job of a person.
@@ -120,7 +123,7 @@ func newDesk(t *testing.T, bucket hub.Bucket) *desk {
 	storetest.AddRunner(t, store, r)
 	roster := enroll.New(store, jobs.Now, hub.DefaultPolicy(), nil)
 	ops := api.Operations(api.Services{Jobs: jobs, Roster: roster, Accounts: accounts})
-	d.front = web.New(web.Options{Operations: ops, Auth: accounts, MCP: http.NotFoundHandler(), Logs: jobs, Uploads: jobs, Log: log})
+	d.front = web.New(web.Options{Operations: ops, Auth: accounts, MCP: http.NotFoundHandler(), Logs: jobs, Uploads: jobs, Files: jobs, Log: log})
 
 	var lease mcp.LeaseJobResult
 	d.get(t, ops, mcp.ToolSubmitJob, `{"spec":"image: busybox\n"}`, new(mcp.SubmitJobResult))

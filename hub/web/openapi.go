@@ -25,6 +25,7 @@ func OpenAPI(ops []api.Operation) map[string]any {
 	paths := object{
 		api.LogPath("{token}"):    object{"put": logEntry()},
 		api.UploadPath("{token}"): object{"put": uploadEntry()},
+		filePath:                  object{"get": fileEntry()},
 	}
 	for i := range ops {
 		op := &ops[i]
@@ -150,6 +151,29 @@ func uploadEntry() object {
 			"A repeat of stored bytes is accepted; a gap is a conflict whose details carry next_offset. With the last bytes, size and SHA-256 of the whole are checked; "+
 			"what is not what was announced is dropped. Repeat the last part when its answer was lost.", mcp.MaxUploadPart, mcp.MinUploadPart),
 		"PutUploadResult")
+}
+
+// filePath is api.ArtifactContent as OpenAPI writes it.
+var filePath = strings.Replace(api.ArtifactContent, "{path...}", "{path}", 1)
+
+func fileEntry() object {
+	return object{
+		"operationId": "get_artifact_content",
+		"summary":     "Download an artifact",
+		"description": "The bytes of a file that a job left, as list_artifacts names it; its path may have slashes. Takes Range; the ETag is its SHA-256.",
+		"tags":        []string{string(api.People)},
+		"security":    []any{object{string(api.People): []string{}}},
+		"parameters": []any{
+			object{"name": "job_id", "in": "path", "required": true, "schema": object{"type": "string"}},
+			object{"name": "path", "in": "path", "required": true, "schema": object{"type": "string"}},
+			object{"name": "attempt", "in": "query", "schema": object{"type": "integer", "minimum": 0}},
+		},
+		"responses": object{
+			"200":     object{"description": "The whole file", "content": object{"application/octet-stream": object{}}},
+			"206":     object{"description": "The range that was asked for", "content": object{"application/octet-stream": object{}}},
+			"default": object{"$ref": "#/components/responses/Error"},
+		},
+	}
 }
 
 func bytesEntry(id, summary, description, result string) object {

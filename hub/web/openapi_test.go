@@ -63,7 +63,7 @@ func TestOpenAPIAndRoutesAgree(t *testing.T) {
 			}
 		}
 	}
-	served := []string{"PUT " + api.LogPath("{token}"), "PUT " + api.UploadPath("{token}")}
+	served := []string{"PUT " + api.LogPath("{token}"), "PUT " + api.UploadPath("{token}"), "GET " + api.Base + "/jobs/{job_id}/files/{path}"}
 	for _, o := range api.Operations(api.Services{}) {
 		served = append(served, o.Route.Method+" "+api.Base+o.Route.Path)
 	}

@@ -70,6 +70,9 @@ func (g *gate) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if ctx.Value(streamKey{}) != nil {
+		return res, nil
+	}
 	res.Body = &boundedBody{ReadCloser: res.Body, left: g.maxBody}
 	return res, nil
 }

@@ -56,6 +56,16 @@ func (c *Client) ReadJobLog(ctx context.Context, args mcp.ReadJobLogArgs) (mcp.R
 	return call[mcp.ReadJobLogResult](ctx, c, mcp.ToolReadJobLog, args, 0, idempotent)
 }
 
+// ListArtifacts returns one page of what an attempt left.
+func (c *Client) ListArtifacts(ctx context.Context, args mcp.ListArtifactsArgs) (mcp.ListArtifactsResult, error) {
+	return call[mcp.ListArtifactsResult](ctx, c, mcp.ToolListArtifacts, args, 0, idempotent)
+}
+
+// ReadArtifact reads a part of a text file that an attempt left.
+func (c *Client) ReadArtifact(ctx context.Context, args mcp.ReadArtifactArgs) (mcp.ReadArtifactResult, error) {
+	return call[mcp.ReadArtifactResult](ctx, c, mcp.ToolReadArtifact, args, 0, idempotent)
+}
+
 func keyOr(key string) string {
 	if key == "" {
 		return uuid.NewString()

@@ -39,3 +39,8 @@ func (c *Client) FailJob(ctx context.Context, args mcp.FailJobArgs) (mcp.SettleR
 func (c *Client) ReleaseJob(ctx context.Context, args mcp.ReleaseJobArgs) (mcp.ReleaseJobResult, error) {
 	return call[mcp.ReleaseJobResult](ctx, c, mcp.ToolReleaseJob, args, 0, idempotent)
 }
+
+// UploadArtifact announces a file that an attempt left; Upload sends its bytes.
+func (c *Client) UploadArtifact(ctx context.Context, args mcp.UploadArtifactArgs) (mcp.UploadTicket, error) {
+	return call[mcp.UploadTicket](ctx, c, mcp.ToolUploadArtifact, args, 0, idempotent)
+}

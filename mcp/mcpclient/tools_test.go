@@ -28,6 +28,15 @@ func calls() map[string]func(context.Context, *mcpclient.Client) error {
 		mcp.ToolReleaseJob: func(ctx context.Context, c *mcpclient.Client) error {
 			return drop(c.ReleaseJob(ctx, mcp.ReleaseJobArgs{}))
 		},
+		mcp.ToolUploadArtifact: func(ctx context.Context, c *mcpclient.Client) error {
+			return drop(c.UploadArtifact(ctx, mcp.UploadArtifactArgs{}))
+		},
+		mcp.ToolListArtifacts: func(ctx context.Context, c *mcpclient.Client) error {
+			return drop(c.ListArtifacts(ctx, mcp.ListArtifactsArgs{}))
+		},
+		mcp.ToolReadArtifact: func(ctx context.Context, c *mcpclient.Client) error {
+			return drop(c.ReadArtifact(ctx, mcp.ReadArtifactArgs{}))
+		},
 		mcp.ToolSubmitJob: func(ctx context.Context, c *mcpclient.Client) error {
 			return drop(c.SubmitJob(ctx, mcp.SubmitJobArgs{}))
 		},
