@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runnerhub/runnerhub/mcp"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/artifacts"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/cancel"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/download"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/explain"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/jobs"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/login"
@@ -77,7 +79,7 @@ func NewRoot(f *cmdutil.Factory) *cobra.Command {
 	root.AddCommand(
 		pair.New(f, nil), unpair.New(f, nil), run.New(f, nil), status.New(f, nil),
 		login.New(f, nil), logout.New(f, nil),
-		submit.New(f, nil), jobs.New(f, nil), logs.New(f, nil), explain.New(f, nil), cancel.New(f, nil), retry.New(f, nil),
+		submit.New(f, nil), jobs.New(f, nil), logs.New(f, nil), explain.New(f, nil), artifacts.New(f, nil), download.New(f, nil), cancel.New(f, nil), retry.New(f, nil),
 		runners.New(f, nil), version.New(f),
 		exitCodes(), environment(),
 	)

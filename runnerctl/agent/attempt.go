@@ -83,8 +83,9 @@ func (t *attempt) run(free func()) {
 	t.logger.Info("running a job", "name", spec.Name, "image", spec.Image)
 
 	obs := &observer{ctx: ctx, keeper: t.keeper, log: log, stop: stop}
-	res := t.execute(ctx, spec, obs)
+	res := t.execute(ctx, topology.Work{Identity: t.id, Spec: spec, Collect: t.collect(e)}, obs)
 	t.keeper.phaseIs(topology.PhaseCollecting, "")
+	t.sendArtifacts(ctx, e, &res, obs)
 	log.Close()
 	size, _ := log.Size()
 	rep := t.report(context.Cause(ctx), res, obs.failure(), size)
@@ -121,14 +122,14 @@ func denied(d topology.Demand) *report {
 }
 
 // execute runs the job. A panic of the executor's costs this job and not the others.
-func (t *attempt) execute(ctx context.Context, spec *topology.Spec, obs topology.Observer) (res topology.Result) {
+func (t *attempt) execute(ctx context.Context, work topology.Work, obs topology.Observer) (res topology.Result) {
 	defer func() {
 		if p := recover(); p != nil {
 			t.logger.Error("the executor panicked", "panic", p, "stack", string(debug.Stack()))
 			res = internal(fmt.Sprintf("The runner failed: %v", p))
 		}
 	}()
-	return t.a.cfg.Executor.Run(ctx, topology.Work{Identity: t.id, Spec: spec}, obs)
+	return t.a.cfg.Executor.Run(ctx, work, obs)
 }
 
 // report is what to tell the hub of an execution, nil if nobody wants to know.

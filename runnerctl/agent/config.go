@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"time"
@@ -22,6 +23,9 @@ type Client interface {
 	SubmitJobResult(ctx context.Context, args mcp.SubmitJobResultArgs) (mcp.ReportResult, error)
 	FailJob(ctx context.Context, args mcp.FailJobArgs) (mcp.SettleResult, error)
 	ReleaseJob(ctx context.Context, args mcp.ReleaseJobArgs) (mcp.ReleaseJobResult, error)
+	// UploadArtifact announces a file that an attempt left, and Upload sends what the answer asks for of it.
+	UploadArtifact(ctx context.Context, args mcp.UploadArtifactArgs) (mcp.UploadTicket, error)
+	Upload(ctx context.Context, t mcp.UploadTicket, from io.ReaderAt, size int64, sent func(int64)) error
 	PutLog(ctx context.Context, logURL string, offset int64, chunk []byte) (mcp.PutLogResult, error)
 }
 

@@ -8,6 +8,7 @@
 //	keeper.go    the first heartbeat, before anything is done; then the lease is kept until the report is in
 //	attempt.go   the spec is read, the executor runs it
 //	observer.go  what it logs goes into the spool (logspool.go), from there to the hub (logqueue.go, upload.go)
+//	artifacts.go what the job left goes to the hub, while the lease is held
 //	finish.go    the report goes into the spool, synced to the disk; the log is sent, then the report
 //	deliver.go   ... as often as it takes; then the spool forgets the attempt
 //

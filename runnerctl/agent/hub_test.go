@@ -3,9 +3,13 @@ package agent_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -47,6 +51,7 @@ type fakeJob struct {
 	Fails    []mcp.FailJobArgs
 	Releases []string
 	Logs     map[int]*bytes.Buffer // by attempt
+	Files    map[string]string     // what the attempts left, by path
 	Repeats  int                   // reports that were there already
 }
 
@@ -335,6 +340,45 @@ func (h *fakeHub) ReleaseJob(ctx context.Context, args mcp.ReleaseJobArgs) (mcp.
 		return mcp.ReleaseJobResult{}, err
 	}
 	return mcp.ReleaseJobResult{Released: true}, h.leave(mcp.ToolReleaseJob, args)
+}
+
+// UploadArtifact implements agent.Client. It knows every announcement's lease by its URL.
+func (h *fakeHub) UploadArtifact(ctx context.Context, args mcp.UploadArtifactArgs) (mcp.UploadTicket, error) {
+	if err := h.enter(ctx, mcp.ToolUploadArtifact, args); err != nil {
+		return mcp.UploadTicket{}, err
+	}
+	h.mu.Lock()
+	j := h.jobs[args.JobID]
+	stale := j == nil || j.Lease == nil || j.Lease.LeaseToken != args.LeaseToken
+	h.mu.Unlock()
+	if stale {
+		return mcp.UploadTicket{}, &mcp.Error{Code: mcp.CodeStaleLease, Message: "the lease is not the job's"}
+	}
+	return mcp.UploadTicket{UploadURL: args.JobID + "|" + args.Path + "|" + args.SHA256}, h.leave(mcp.ToolUploadArtifact, args)
+}
+
+// Upload implements agent.Client.
+func (h *fakeHub) Upload(ctx context.Context, t mcp.UploadTicket, from io.ReaderAt, size int64, sent func(int64)) error {
+	if err := h.enter(ctx, "upload", t); err != nil {
+		return err
+	}
+	data, err := io.ReadAll(io.NewSectionReader(from, 0, size))
+	if err != nil {
+		return err
+	}
+	part := strings.Split(t.UploadURL, "|")
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != part[2] {
+		return &mcp.Error{Code: mcp.CodeInvalidArgument, Message: "other bytes than were announced"}
+	}
+	sent(size)
+	h.mu.Lock()
+	j := h.jobs[part[0]]
+	if j.Files == nil {
+		j.Files = map[string]string{}
+	}
+	j.Files[part[1]] = string(data)
+	h.mu.Unlock()
+	return h.leave("upload", t)
 }
 
 // PutLog implements agent.Client.

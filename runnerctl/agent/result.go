@@ -29,6 +29,8 @@ func resultOf(r topology.Result, logBytes int64) *mcp.Result {
 		Leaks:    mcp.Leaks{Containers: r.Leaks.Containers, Networks: r.Leaks.Networks, Volumes: r.Leaks.Volumes},
 		LogBytes: logBytes,
 	}
+	out.Artifacts, out.ArtifactsMore = listed(r.Artifacts)
+	out.Outputs, out.Tests = r.Outputs, testsOf(r.Tests)
 	for _, s := range r.Steps {
 		step := mcp.StepResult{
 			Name: clip(s.Name, maxName), Status: s.Status, ExitCode: s.ExitCode, Signal: clip(s.Signal, 32), DurationMS: s.Duration.Milliseconds(),

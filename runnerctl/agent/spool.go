@@ -18,6 +18,7 @@ import (
 //	    lease.json          the proof, for the owner's eyes only
 //	    report.json         how the attempt ended; absent while it runs
 //	    log.OFFSET          log bytes from that offset on, removed once they are sent
+//	    artifacts/          what the job left, until the hub has it
 type spool struct {
 	dir   string
 	write func(f *os.File, b []byte) (int, error)

@@ -77,3 +77,18 @@ func Millis(ms int64) string {
 	}
 	return d.String()
 }
+
+// Bytes shows a size in one unit.
+func Bytes(n int64) string {
+	const unit = 1024
+	if n < unit {
+		return fmt.Sprintf("%d B", n)
+	}
+	value, units := float64(n), "KMGTPE"
+	at := -1
+	for value >= unit {
+		value /= unit
+		at++
+	}
+	return fmt.Sprintf("%.1f %ciB", value, units[at])
+}

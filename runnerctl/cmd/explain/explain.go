@@ -4,6 +4,8 @@ package explain
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -52,6 +54,15 @@ func explain(ctx context.Context, o *Options) error {
 		if err := o.F.IO.Say("%s", text(res)); err != nil {
 			return err
 		}
+		job, err := client.GetJob(ctx, mcp.JobRef{JobID: o.JobID})
+		if err != nil {
+			return err
+		}
+		if r := job.Job.Result; r != nil {
+			if err := o.F.IO.Say("%s", left(o.JobID, *r)); err != nil {
+				return err
+			}
+		}
 		return showLog(o, res.LogTail)
 	})
 }
@@ -85,6 +96,39 @@ func text(res mcp.ExplainJobResult) string {
 	b.WriteString("\ntimeline:\n")
 	for _, t := range res.Timeline {
 		fmt.Fprintf(&b, "  %s  %-22s %s\n", t.Time.UTC().Format("2006-01-02 15:04:05"), t.Action, t.Message)
+	}
+	return b.String()
+}
+
+// left is what a job left besides its log: the counts of its tests, its outputs and its artifacts.
+func left(jobID string, r mcp.Result) string {
+	var b strings.Builder
+	if t := r.Tests; t != nil {
+		fmt.Fprintf(&b, "\ntests: %d passed, %d failed, %d skipped\n", t.Passed, t.Failed, t.Skipped)
+		for _, name := range t.Failing {
+			fmt.Fprintf(&b, "  failed: %s\n", name)
+		}
+		if more := t.Failed - len(t.Failing); more > 0 {
+			fmt.Fprintf(&b, "  and %d more\n", more)
+		}
+		if t.Unread > 0 {
+			fmt.Fprintf(&b, "  %d reports could not be read\n", t.Unread)
+		}
+	}
+	if len(r.Outputs) > 0 {
+		b.WriteString("\noutputs:\n")
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Outputs)) {
+		fmt.Fprintf(&b, "  %s=%s\n", name, strings.ReplaceAll(r.Outputs[name], "\n", "\n    "))
+	}
+	if n := len(r.Artifacts) + r.ArtifactsMore; n > 0 {
+		fmt.Fprintf(&b, "\nartifacts (`runnerctl download %s`):\n", jobID)
+		for _, a := range r.Artifacts[:min(len(r.Artifacts), 20)] {
+			fmt.Fprintf(&b, "  %s (%s)\n", a.Path, cmdutil.Bytes(a.Size))
+		}
+		if n > 20 {
+			fmt.Fprintf(&b, "  and %d more\n", n-20)
+		}
 	}
 	return b.String()
 }
