@@ -100,7 +100,8 @@ func TestOddPathsAndLongNames(t *testing.T) {
 	}
 }
 
-// TestForkBomb lets one off that has filled its container before the next step.
+// TestForkBomb has a job fill its container with processes, and then one off that goes on
+// to fork whenever there is room: it fizzles out, or the job ends by its own words.
 func TestForkBomb(t *testing.T) {
 	t.Parallel()
 	id := identity(t)
@@ -116,6 +117,12 @@ func TestForkBomb(t *testing.T) {
 	wantResult(t, r, "failed script 2 job", "its limit is 40 (resources.pids)")
 	if got := obs.Text(topology.Stdout, ""); got != "456\n1024\n2048\n" {
 		t.Errorf("ulimits %q", got)
+	}
+	bomb := lone("b() { b | b & }; b; wait; sleep 1")
+	bomb.Resources.Pids = 40
+	r = e.Run(t.Context(), topology.Work{Identity: id, Spec: bomb}, &topologytest.Observer{})
+	if r.Failure != nil && r.Failure.Class != topology.ClassScript {
+		t.Errorf("%+v", r.Failure)
 	}
 }
 
