@@ -20,7 +20,7 @@ const (
 	MaxMemory = 1 << 50 // bytes
 	MaxPids   = 1 << 22 // what a Linux kernel can count
 	MinDisk   = 1 << 20 // bytes
-	MaxDisk   = 1 << 50 // bytes
+	MaxDisk   = 1 << 53 // bytes; what JSON numbers hold exactly
 	// DefaultPids is the limit on processes where a spec sets none: plenty for any
 	// honest job, and a fork bomb's end.
 	DefaultPids = 4096
