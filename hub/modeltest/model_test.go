@@ -18,7 +18,7 @@ type model struct {
 	revoked [runners]bool
 	frozen  [runners]bool
 	// hints says that a hub hears of jobs that came through another one by hints alone. None arrive in a history, and
-	// until the backup poll a hub may take a queue for empty.
+	// until the backup poll a hub may take a queue for empty, or for a second its head for what it was.
 	hints bool
 }
 
@@ -177,7 +177,7 @@ func (m *model) leased(h, r int, request string, a answer, row func(*job) (hub.J
 		return fmt.Errorf("epoch %d of %s follows %d", a.grant.proof.Epoch, j.id, j.latest().epoch)
 	}
 	for _, o := range m.jobs {
-		if o.state != hub.JobQueued || !o.serves(r) || !o.fits(r) || o == j {
+		if o.state != hub.JobQueued || !o.known[h] || !o.serves(r) || !o.fits(r) || o == j {
 			continue
 		}
 		if o.runner == j.runner && m.age(o).Before(m.age(j)) || o.runner != none && j.runner == none {
