@@ -40,70 +40,29 @@ func (s *Spec) WithServices(model []byte) (*Spec, error) {
 // instanceName is what one of several containers of a service is called.
 func instanceName(service string, n int) string { return service + "-" + strconv.Itoa(n) }
 
-// Instances returns the services with one entry for each container: a service of
-// several becomes NAME-1, NAME-2 and so on, all of which are reached as NAME too, and
-// who waits for the service waits for all of them. A single container is reached as
-// NAME-1 as well, as it is in Compose, unless a service is called that.
-func (s *Spec) Instances() map[string]Service {
-	if len(s.Services) == 0 {
-		return nil
-	}
-	out := make(map[string]Service, len(s.Services))
-	for name, svc := range s.Services {
-		svc.DependsOn = s.instancesOf(svc.DependsOn)
-		first := instanceName(name, 1)
-		if svc.Scale <= 1 {
-			if _, taken := s.Services[first]; !taken {
-				svc.Aliases = append(slices.Clone(svc.Aliases), first)
-			}
-			out[name] = svc
-			continue
-		}
-		count := svc.Scale
-		svc.Scale, svc.Aliases = 0, append(slices.Clone(svc.Aliases), name)
-		for n := 1; n <= count; n++ {
-			out[instanceName(name, n)] = svc
-		}
-	}
-	return out
-}
-
-func (s *Spec) instancesOf(on map[string]Dependency) map[string]Dependency {
-	if !slices.ContainsFunc(slices.Collect(maps.Keys(on)), func(name string) bool { return s.Services[name].Scale > 1 }) {
-		return on
-	}
-	out := map[string]Dependency{}
-	for name, dependency := range on {
-		if count := s.Services[name].Scale; count > 1 {
-			for n := 1; n <= count; n++ {
-				out[instanceName(name, n)] = dependency
-			}
-			continue
-		}
-		out[name] = dependency
-	}
-	return out
-}
-
-// UsesSource says whether the spec needs files of its source, and what for.
-func (s *Spec) UsesSource() (what string, uses bool) {
+// UsesSource says what of the spec needs files of its source; "" is nothing.
+func (s *Spec) UsesSource() string {
 	if len(s.Compose.Files) > 0 {
-		return "compose", true
+		return "compose"
 	}
-	for _, files := range []map[string]FileSource{s.Configs, s.Secrets} {
-		for name, f := range files {
-			if f.File != "" {
-				return name, true
+	for _, field := range []struct {
+		name  string
+		files map[string]FileSource
+	}{{"configs", s.Configs}, {"secrets", s.Secrets}} {
+		for _, name := range slices.Sorted(maps.Keys(field.files)) {
+			if field.files[name].File != "" {
+				return field.name + "." + name
 			}
 		}
 	}
-	for name, svc := range s.Services {
+	for _, name := range slices.Sorted(maps.Keys(s.Services)) {
+		svc := s.Services[name]
 		if svc.Build != nil {
-			return "services." + name + ".build", true
+			return "services." + name + ".build"
 		}
 		if slices.ContainsFunc(svc.Volumes, func(m Mount) bool { return m.fromSource() }) {
-			return "services." + name + ".volumes", true
+			return "services." + name + ".volumes"
 		}
 	}
-	return "", false
+	return ""
 }

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"cmp"
 	"maps"
 	"path"
 	"slices"
@@ -41,10 +42,14 @@ func jobContainer(spec *Spec, id Identity, names Names, observed Observed) Conta
 func serviceContainer(spec *Spec, name string, id Identity, names Names) ContainerSpec {
 	svc := spec.Services[name]
 	return ContainerSpec{
-		Name: names.Services[name], Hostname: hostname(name), Image: svc.Image, Platform: spec.Platform,
+		Name: names.Services[name], Hostname: cmp.Or(svc.Hostname, hostname(name)), Image: svc.Image,
+		Platform:   cmp.Or(svc.Platform, spec.Platform),
 		Entrypoint: svc.Entrypoint, Command: svc.Command, Env: environ(svc.Environment),
 		WorkingDir: svc.WorkingDir, User: svc.User, Tmpfs: tmpfs(svc.Tmpfs),
-		Resources: bounded(svc.Resources), Ulimits: svc.Ulimits, Aliases: []string{name}, Labels: id.Labels(RoleService),
+		Resources: bounded(svc.Resources), Ulimits: svc.Ulimits, Aliases: append([]string{name}, svc.Aliases...),
+		Init: svc.Init, OpenStdin: svc.StdinOpen, GroupAdd: svc.GroupAdd, ExtraHosts: svc.ExtraHosts, ShmSize: svc.ShmSize,
+		Sysctls: svc.Sysctls, ReadOnly: svc.ReadOnly, SecurityOpt: svc.SecurityOpt, CapDrop: svc.CapDrop, Powers: svc.Powers,
+		Labels: id.Labels(RoleService),
 	}
 }
 
@@ -142,10 +147,16 @@ const (
 // defaults filled in, or nil for none. The declared one wins over the image's.
 func effectiveHealth(declared *Healthcheck, image Image) *Healthcheck {
 	h := declared
+	switch {
+	case h == nil:
+		h = image.Health
+	case len(h.Test) == 0 && image.Health != nil: // its own times for the image's test
+		own := *h
+		own.Test = image.Health.Test
+		h = &own
+	}
 	if h == nil || len(h.Test) == 0 {
-		if h = image.Health; h == nil || len(h.Test) == 0 {
-			return nil
-		}
+		return nil
 	}
 	out := *h
 	switch h.Test[0] {

@@ -6,11 +6,11 @@ import "path"
 func (d *decoder) build(v value) *Build {
 	b := &Build{}
 	if v.kind == scalarNode {
-		b.Context = d.sourcePath(v)
+		b.Context = d.partOfSource(v)
 		return b
 	}
 	got := d.object(v, fields{
-		"context":           func(v value) { b.Context = d.sourcePath(v) },
+		"context":           func(v value) { b.Context = d.partOfSource(v) },
 		"dockerfile":        func(v value) { b.Dockerfile = d.required(v) },
 		"dockerfile_inline": func(v value) { b.Inline = d.required(v) },
 		"args":              func(v value) { b.Args = d.environment(v) },

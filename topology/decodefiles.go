@@ -15,10 +15,10 @@ var numericID = regexp.MustCompile(`^[0-9]{1,10}$`)
 func (d *decoder) compose(v value) (c Compose) {
 	files := func(v value) []string {
 		if v.kind == scalarNode {
-			return []string{d.sourcePath(v)}
+			return []string{d.partOfSource(v)}
 		}
 		var all []string
-		d.list(v, func(item value) { all = append(all, d.sourcePath(item)) })
+		d.list(v, func(item value) { all = append(all, d.partOfSource(item)) })
 		return all
 	}
 	if v.kind != mappingNode {
@@ -88,7 +88,7 @@ func (d *decoder) fileSources(v value) map[string]FileSource {
 		}
 		var src FileSource
 		got := d.object(f, fields{
-			"file":        func(v value) { src.File = d.sourcePath(v) },
+			"file":        func(v value) { src.File = d.partOfSource(v) },
 			"content":     func(v value) { src.Content, _ = d.text(v) },
 			"environment": func(v value) { src.Environment = d.variable(v) },
 		}, strangers{refused: map[string]string{

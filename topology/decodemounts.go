@@ -22,7 +22,9 @@ var mountWords = []string{"rw", "z", "Z", "cached", "delegated", "consistent", "
 func (d *decoder) mounts(v value, s *Service) {
 	first := map[string]*node{}
 	d.list(v, func(item value) {
-		m, memory, ok := Mount{}, "", false
+		var m Mount
+		var memory string
+		var ok bool
 		if item.kind == scalarNode {
 			m, ok = d.shortMount(item)
 		} else {
@@ -138,8 +140,8 @@ func (d *decoder) checkMount(v value, m *Mount) bool {
 	return true
 }
 
-// sourcePath is a file or folder of the source.
-func (d *decoder) sourcePath(v value) string {
+// partOfSource is a file or folder of the source.
+func (d *decoder) partOfSource(v value) string {
 	s, ok := d.text(v)
 	if !ok {
 		return s

@@ -37,6 +37,12 @@ type Engine interface {
 	// progress, called from one goroutine at a time, may be nil.
 	Pull(ctx context.Context, ref, platform string, progress func(PullProgress)) error
 
+	// Build makes an image of a context, a tar stream. out, which hears what is said
+	// meanwhile, is called from one goroutine; the error's kind is KindBuild when a
+	// step of the build failed, and KindPull when an image that it begins with is not
+	// to be had. What a failed build leaves is removed.
+	Build(ctx context.Context, spec BuildSpec, tar io.Reader, out Output) error
+
 	CreateNetwork(ctx context.Context, spec NetworkSpec) error
 	CreateVolume(ctx context.Context, spec VolumeSpec) error
 	CreateContainer(ctx context.Context, spec ContainerSpec) error
@@ -86,6 +92,8 @@ type Engine interface {
 	RemoveContainer(ctx context.Context, name string) error
 	RemoveNetwork(ctx context.Context, name string) error
 	RemoveVolume(ctx context.Context, name string) error
+	// RemoveImage removes an image that was built, with what it alone was made of.
+	RemoveImage(ctx context.Context, name string) error
 }
 
 // Output receives what a process writes; the bytes are lent for the call.

@@ -17,6 +17,7 @@ const (
 	KindCommand     ErrorKind = "command"     // the image has no such program, or it cannot be executed
 	KindPlatform    ErrorKind = "platform"    // for another operating system or processor
 	KindPull        ErrorKind = "pull"        // the registry does not give the image
+	KindBuild       ErrorKind = "build"       // a step of a build failed
 	KindDiskFull    ErrorKind = "disk_full"
 	KindUnavailable ErrorKind = "unavailable" // the engine does not answer
 	KindOther       ErrorKind = "other"

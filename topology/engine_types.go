@@ -20,6 +20,7 @@ type Image struct {
 	Env      []string
 	Shell    []string     // of CMD-SHELL healthchecks; nil is /bin/sh -c
 	Health   *Healthcheck // the image's own HEALTHCHECK
+	Stop     string       // the signal of its STOPSIGNAL; "" is SIGTERM
 }
 
 // PullProgress is a state of a pull. Bytes are those on the wire.
@@ -59,6 +60,7 @@ type ContainerSpec struct {
 	Network    string            // a network's name; "" is none at all
 	Aliases    []string          // host names on Network
 	Volumes    map[string]string // directory → volume
+	Mounts     []Mount           // sources of volumes are the engine's names of them, those of binds absolute
 	Tmpfs      map[string]string // directory → mount options
 	Resources  Resources         // an engine that cannot keep Disk makes the container without
 	Ulimits    map[string]Ulimit
@@ -70,6 +72,31 @@ type ContainerSpec struct {
 	NoMetadata bool
 	Init       bool // see EngineInfo.Init
 	OpenStdin  bool // standard input that nobody writes to and that never ends
+	Labels     map[string]string
+
+	GroupAdd    []string
+	ExtraHosts  []string // NAME=ADDRESS
+	ShmSize     int64    // bytes; 0 is the engine's own
+	Sysctls     map[string]string
+	ReadOnly    bool
+	SecurityOpt []string
+	CapDrop     []string
+	// Powers are carried out as they are; whether they may be was decided before.
+	Powers Powers
+}
+
+// BuildSpec is an image to build.
+type BuildSpec struct {
+	Image      string // what it is called
+	Dockerfile string // in the context
+	Args       map[string]string
+	Target     string // a stage; "" is the last
+	Platform   string // "" is the engine's own
+	Network    string // of what is run; "" is the engine's default
+	NoCache    bool
+	Pull       bool // base images even if they are present
+	ShmSize    int64
+	ExtraHosts []string // NAME=ADDRESS
 	Labels     map[string]string
 }
 
@@ -97,4 +124,6 @@ type Filter struct {
 	Job         string
 	Attempt     int // with Job
 	Epoch       int64
+	// Images has images listed too, which takes longer the more an engine has.
+	Images bool
 }

@@ -120,6 +120,7 @@ const (
 	ClassImagePull         Class = "image_pull"
 	ClassServiceUnhealthy  Class = "service_unhealthy"
 	ClassArtifact          Class = "artifact"
+	ClassSource            Class = "source"
 	ClassSpecInvalid       Class = "spec_invalid"
 	ClassCapabilityMissing Class = "capability_missing"
 	ClassDockerUnavailable Class = "docker_unavailable"
@@ -159,7 +160,7 @@ type Usage struct {
 
 // Leaks counts resources of this attempt that were still there after removal.
 type Leaks struct {
-	Containers, Networks, Volumes int
+	Containers, Networks, Volumes, Images int
 }
 
 // Result is what one execution came to.

@@ -13,6 +13,9 @@ const (
 	RoleService   = "service"
 	RoleNetwork   = "network"
 	RoleWorkspace = "workspace"
+	RoleVolume    = "volume" // of services
+	RoleFiles     = "files"  // a container that never runs, through which volumes are filled
+	RoleImage     = "image"
 	RolePool      = "pool" // a ready network, of a runner but of no attempt
 )
 
@@ -27,7 +30,7 @@ func (id Identity) Labels(role string) map[string]string {
 
 // Filter selects the resources of the attempt.
 func (id Identity) Filter() Filter {
-	return Filter(id)
+	return Filter{Hub: id.Hub, Runner: id.Runner, Job: id.Job, Attempt: id.Attempt, Epoch: id.Epoch}
 }
 
 // PoolLabels returns what a ready network of a runner is labelled with.

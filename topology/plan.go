@@ -16,12 +16,15 @@ const (
 	OpCreateVolume    OpKind = "create volume"
 	OpCreateContainer OpKind = "create container"
 	OpOpenDir         OpKind = "open directory"
+	OpBuild           OpKind = "build"
+	OpCopy            OpKind = "copy"
 	OpStart           OpKind = "start"
 	OpAwaitHealthy    OpKind = "await healthy"
 	OpAwaitCompleted  OpKind = "await completed"
 	OpRemoveContainer OpKind = "remove container"
 	OpRemoveNetwork   OpKind = "remove network"
 	OpRemoveVolume    OpKind = "remove volume"
+	OpRemoveImage     OpKind = "remove image"
 )
 
 // Op is one operation of a plan.
@@ -39,8 +42,20 @@ type Op struct {
 	Network   *NetworkSpec   // of OpCreateNetwork
 	Volume    *VolumeSpec    // of OpCreateVolume
 	Container *ContainerSpec // of OpCreateContainer
-	Dir       string         // of OpOpenDir
+	Dir       string         // of OpOpenDir, and where OpCopy unpacks
+	Platform  string         // of OpPull and OpBuild; "" is the engine's own
+	Copies    []Copy         // of OpCopy
+	Build     *Build         // of OpBuild
 	Health    *Healthcheck   // of OpAwaitHealthy; Test is an argv, durations and counts are set
+}
+
+// Copy is a file, or the files of a folder, that are put into a container.
+type Copy struct {
+	Source   string // of the attempt's source; "" means Content
+	Content  string
+	Target   string // absolute: of a file, or of the folder that what is in Source goes to
+	UID, GID string // "" is 0
+	Mode     string // octal, of a file; "" is as it is in the source
 }
 
 // Plan is operations in an order that respects Op.After. It is data: what to do

@@ -23,7 +23,7 @@ func NamesFor(spec *Spec, id Identity, tag string) Names {
 }
 
 // PlanAttempt plans everything up to the start of the job container, which is the
-// plan's last operation. Services start as their depends_on allows, and the job
+// plan's last operation. spec is unfolded. Services start as their depends_on allows, and the job
 // container is created meanwhile. All images must be in observed.
 func PlanAttempt(spec *Spec, id Identity, names Names, observed Observed) (Plan, *Failure) {
 	order, failure := startOrder(spec.Services)
@@ -35,9 +35,14 @@ func PlanAttempt(spec *Spec, id Identity, names Names, observed Observed) (Plan,
 			return nil, failure
 		}
 	}
-	b := attemptPlan{spec: spec, id: id, names: names, observed: observed, ready: map[string][]int{}, started: map[string]int{}}
+	b := attemptPlan{
+		spec: spec, id: id, names: names, observed: observed,
+		ready: map[string][]int{}, started: map[string]int{}, partVolumes: map[string]string{},
+	}
 	b.resources()
+	b.volumes()
 	job := b.job()
+	b.workspace = job
 	for _, name := range order {
 		b.service(name)
 	}
@@ -62,10 +67,15 @@ type attemptPlan struct {
 	plan     Plan
 
 	network string
-	created []int            // operations that every container comes after
-	volume  int              // the operation that makes the workspace
-	started map[string]int   // the operation that starts a service
-	ready   map[string][]int // the operations after which a service is ready
+	created []int // operations that every container comes after
+	volume  int   // the operation that makes the workspace
+	// workspace is the operation after which the workspace has what the job starts with.
+	workspace   int
+	shared      map[string]int    // the operation that makes a volume of the spec's
+	filled      map[string]int    // the operation after which a folder of the source is in its volume
+	partVolumes map[string]string // folder of the source → volume
+	started     map[string]int    // the operation that starts a service
+	ready       map[string][]int  // the operations after which a service is ready
 }
 
 func (b *attemptPlan) resources() {
@@ -137,11 +147,21 @@ func (b *attemptPlan) service(name string) {
 	image := b.observed.Images[svc.Image]
 	container := serviceContainer(b.spec, name, b.id, b.names)
 	b.connect(&container)
+	if svc.NetworkMode != "" { // none, or the machine's own
+		container.Network, container.Aliases, container.NoMetadata, container.Resolvers = "", nil, false, nil
+	}
+	before, ready, copies := b.mounts(svc, &container)
 	created := b.plan.add(Op{
-		Kind: OpCreateContainer, Target: target, Service: name, After: slices.Clone(b.created),
+		Kind: OpCreateContainer, Target: target, Service: name, After: append(slices.Clone(b.created), before...),
 		Cause: "services." + name, Container: &container,
 	})
-	after, cause := []int{created}, "services."+name
+	there := []int{created}
+	for _, dir := range slices.Sorted(maps.Keys(copies)) {
+		there = append(there, b.plan.add(Op{
+			Kind: OpCopy, Target: target, Service: name, Dir: dir, After: []int{created}, Cause: "files of services." + name, Copies: copies[dir],
+		}))
+	}
+	after, cause := slices.Concat(there, ready), "services."+name
 	for _, on := range slices.Sorted(maps.Keys(svc.DependsOn)) {
 		condition := svc.DependsOn[on].Condition
 		cause += fmt.Sprintf(", %s is %s", on, condition)

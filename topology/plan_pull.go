@@ -1,7 +1,9 @@
 package topology
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -10,40 +12,81 @@ import (
 // failure says that no pull can help: the engine cannot run the platform, or an
 // image is absent and must not be pulled.
 func PlanPulls(spec *Spec, observed Observed) (Plan, *Failure) {
-	if spec.Platform != "" && !observed.Engine.runs(spec.Platform) {
-		return nil, &Failure{
-			Class: ClassCapabilityMissing,
-			Message: fmt.Sprintf("The job asks for images for %s, but this engine runs %s/%s.",
-				spec.Platform, observed.Engine.OS, observed.Engine.Arch),
-			Hint: "Leave platform out, or require the processor (requires: [" + archOf(spec.Platform) + "]) so that a suitable runner takes the job.",
-		}
+	wanted, failure := spec.wantedImages()
+	if failure != nil {
+		return nil, failure
 	}
 	var plan Plan
-	for _, ref := range spec.images() {
-		image, present := observed.Images[ref]
-		fits := present && (spec.Platform == "" || image.fits(spec.Platform))
-		switch {
-		case spec.Pull == PullAlways:
-			plan.add(Op{Kind: OpPull, Target: ref, Cause: "pull: always"})
-		case fits:
-		case spec.Pull == PullNever && present:
+	for _, w := range wanted {
+		if w.platform != "" && !observed.Engine.runs(w.platform) {
 			return nil, &Failure{
-				Class:   ClassImagePull,
-				Message: fmt.Sprintf("The image %s on this machine is for %s, not for %s, and pull: never forbids to fetch another.", ref, image.platform(), spec.Platform),
+				Class: ClassCapabilityMissing,
+				Message: fmt.Sprintf("The job asks for images for %s, but this engine runs %s/%s.",
+					w.platform, observed.Engine.OS, observed.Engine.Arch),
+				Hint: "Leave platform out, or require the processor (requires: [" + archOf(w.platform) + "]) so that a suitable runner takes the job.",
 			}
-		case spec.Pull == PullNever:
+		}
+		if IsBuilt(w.ref) {
+			continue
+		}
+		image, present := observed.Images[w.ref]
+		fits := present && (w.platform == "" || image.fits(w.platform))
+		pull := Op{Kind: OpPull, Target: w.ref, Platform: w.platform}
+		switch {
+		case w.pull == PullAlways:
+			pull.Cause = "pull: always"
+		case fits:
+			continue
+		case w.pull == PullNever && present:
 			return nil, &Failure{
 				Class:   ClassImagePull,
-				Message: fmt.Sprintf("The image %s is not on this machine, and pull: never forbids to fetch it.", ref),
+				Message: fmt.Sprintf("The image %s on this machine is for %s, not for %s, and pull: never forbids to fetch another.", w.ref, image.platform(), w.platform),
+			}
+		case w.pull == PullNever:
+			return nil, &Failure{
+				Class:   ClassImagePull,
+				Message: fmt.Sprintf("The image %s is not on this machine, and pull: never forbids to fetch it.", w.ref),
 				Hint:    "Pull or build it on the runner's machine, or let the job pull it (pull: missing).",
 			}
 		case present:
-			plan.add(Op{Kind: OpPull, Target: ref, Cause: "the one present is for " + image.platform()})
+			pull.Cause = "the one present is for " + image.platform()
 		default:
-			plan.add(Op{Kind: OpPull, Target: ref, Cause: "not present"})
+			pull.Cause = "not present"
 		}
+		plan.add(pull)
 	}
 	return plan, nil
+}
+
+// wantedImage is an image that a spec uses, and how it is got.
+type wantedImage struct {
+	ref, platform string
+	pull          PullPolicy
+}
+
+// wantedImages returns the images that the spec uses, sorted by reference, each once. An
+// engine holds a reference for one platform at a time.
+func (s *Spec) wantedImages() ([]wantedImage, *Failure) {
+	byRef := map[string]wantedImage{s.Image: {s.Image, s.Platform, s.Pull}}
+	for _, name := range slices.Sorted(maps.Keys(s.Services)) {
+		svc := s.Services[name]
+		w := wantedImage{svc.Image, cmp.Or(svc.Platform, s.Platform), cmp.Or(svc.Pull, s.Pull)}
+		other, known := byRef[w.ref]
+		switch {
+		case !known:
+			byRef[w.ref] = w
+		case other.platform != w.platform:
+			return nil, &Failure{
+				Class:   ClassSpecInvalid,
+				Message: fmt.Sprintf("The image %s is asked for twice, for different platforms: an engine has it for one at a time.", w.ref),
+			}
+		case w.pull == PullAlways:
+			byRef[w.ref] = w
+		}
+	}
+	all := slices.Collect(maps.Values(byRef))
+	slices.SortFunc(all, func(a, b wantedImage) int { return strings.Compare(a.ref, b.ref) })
+	return all, nil
 }
 
 // images returns the references that spec uses, sorted, each once.

@@ -8,8 +8,10 @@ func PlanRemoval(observed Snapshot, cause string) Plan {
 	var plan Plan
 	networks := map[string][]int{}
 	volumes := map[string][]int{}
+	var containers []int
 	for _, c := range observed.Containers {
 		i := plan.add(Op{Kind: OpRemoveContainer, Target: c.Name, Cause: cause})
+		containers = append(containers, i)
 		for _, n := range c.Networks {
 			networks[n] = append(networks[n], i)
 		}
@@ -22,6 +24,9 @@ func PlanRemoval(observed Snapshot, cause string) Plan {
 	}
 	for _, v := range observed.Volumes {
 		plan.add(Op{Kind: OpRemoveVolume, Target: v.Name, After: volumes[v.Name], Cause: cause})
+	}
+	for _, i := range observed.Images {
+		plan.add(Op{Kind: OpRemoveImage, Target: i.Name, After: containers, Cause: cause})
 	}
 	return plan
 }
@@ -51,6 +56,11 @@ func Leftovers(observed Snapshot, hub, runner string, live []Identity, keep []st
 	for _, v := range observed.Volumes {
 		if ours(v.Labels) && !slices.Contains(used, v.Name) {
 			left.Volumes = append(left.Volumes, v)
+		}
+	}
+	for _, i := range observed.Images {
+		if ours(i.Labels) {
+			left.Images = append(left.Images, i)
 		}
 	}
 	return left

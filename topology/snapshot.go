@@ -5,6 +5,7 @@ type Snapshot struct {
 	Containers []ObservedContainer
 	Networks   []ObservedNetwork
 	Volumes    []ObservedVolume
+	Images     []ObservedImage // where Filter.Images asks for them
 }
 
 // ObservedContainer is a container in a snapshot.
@@ -28,9 +29,15 @@ type ObservedVolume struct {
 	Labels map[string]string
 }
 
+// ObservedImage is an image that was built for an attempt, in a snapshot.
+type ObservedImage struct {
+	Name   string
+	Labels map[string]string
+}
+
 // Count returns how many resources of each sort there are.
 func (s Snapshot) Count() Leaks {
-	return Leaks{Containers: len(s.Containers), Networks: len(s.Networks), Volumes: len(s.Volumes)}
+	return Leaks{Containers: len(s.Containers), Networks: len(s.Networks), Volumes: len(s.Volumes), Images: len(s.Images)}
 }
 
 // Among returns the part of s that names has too, by name. One attempt may have
@@ -45,6 +52,9 @@ func (s Snapshot) Among(names Snapshot) Snapshot {
 	}
 	for _, v := range names.Volumes {
 		known[v.Name] = true
+	}
+	for _, i := range names.Images {
+		known[i.Name] = true
 	}
 	var out Snapshot
 	for _, c := range s.Containers {
@@ -62,16 +72,23 @@ func (s Snapshot) Among(names Snapshot) Snapshot {
 			out.Volumes = append(out.Volumes, v)
 		}
 	}
+	for _, i := range s.Images {
+		if known[i.Name] {
+			out.Images = append(out.Images, i)
+		}
+	}
 	return out
 }
 
 // Total is the number of leaked resources of all sorts.
-func (l Leaks) Total() int { return l.Containers + l.Networks + l.Volumes }
+func (l Leaks) Total() int { return l.Containers + l.Networks + l.Volumes + l.Images }
 
 // Observed is all that an attempt's plan is made from besides its spec.
 type Observed struct {
 	Engine EngineInfo
 	Images map[string]Image // by reference; only those that are present
+	// Files are the mounted parts of the source that are files; all others are folders.
+	Files map[string]bool
 	// Network is a ready network that is reserved for the attempt; "" when there is none.
 	Network string
 	// Metadata says that containers may reach where clouds tell a machine its credentials.

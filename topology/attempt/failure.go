@@ -17,6 +17,7 @@ import (
 // listed is internal.
 var classes = map[topology.ErrorKind]topology.Class{
 	topology.KindPull:        topology.ClassImagePull,
+	topology.KindBuild:       topology.ClassScript,
 	topology.KindPlatform:    topology.ClassCapabilityMissing,
 	topology.KindCommand:     topology.ClassSpecInvalid,
 	topology.KindInvalid:     topology.ClassSpecInvalid,

@@ -45,6 +45,9 @@ func (x *execution) awaitHealthy(ctx context.Context, svc *service, check topolo
 		}
 		timer := time.NewTimer(pause)
 		pause = min(2*pause, interval)
+		if now.Sub(svc.begin) < time.Duration(check.StartPeriod) && check.StartInterval > 0 {
+			pause = min(pause, time.Duration(check.StartInterval))
+		}
 		select {
 		case <-timer.C:
 		case <-svc.ended:

@@ -39,7 +39,7 @@ func (x *execution) pullImages() error {
 		return err
 	}
 	for _, ref := range x.spec.Images() {
-		if _, present := x.observed.Images[ref]; !present {
+		if _, present := x.observed.Images[ref]; !present && !topology.IsBuilt(ref) {
 			return &failureError{topology.Failure{
 				Class:   topology.ClassImagePull,
 				Message: fmt.Sprintf("The image %s was pulled but is not there; something else removed it.", ref),
@@ -76,7 +76,7 @@ func (x *execution) pull(ctx context.Context, op topology.Op) error {
 	begin, last := time.Now(), time.Now()
 	var bytes int64
 	x.say("Pulling image %s (%s)", op.Target, op.Cause)
-	err := x.e.pulls.pull(ctx, op.Target, x.spec.Platform, func(p topology.PullProgress) {
+	err := x.e.pulls.pull(ctx, op.Target, op.Platform, func(p topology.PullProgress) {
 		bytes = p.Bytes
 		if time.Since(last) < progressEvery {
 			return

@@ -104,7 +104,9 @@ func (r *reaper) remove(m removal) topology.Leaks {
 		err = execute(ctx, r.engine, topology.PlanRemoval(left, "the attempt is over"))
 		var seen topology.Snapshot
 		var seenErr error
-		if seen, seenErr = r.engine.Observe(ctx, m.id.Filter()); seenErr != nil {
+		filter := m.id.Filter()
+		filter.Images = len(m.known.Images) > 0
+		if seen, seenErr = r.engine.Observe(ctx, filter); seenErr != nil {
 			err = seenErr
 			break
 		}
@@ -166,6 +168,8 @@ func execute(ctx context.Context, engine topology.Engine, plan topology.Plan) er
 				return engine.RemoveNetwork(ctx, op.Target)
 			case topology.OpRemoveVolume:
 				return engine.RemoveVolume(ctx, op.Target)
+			case topology.OpRemoveImage:
+				return engine.RemoveImage(ctx, op.Target)
 			}
 			return errors.New("attempt: not a removal: " + string(op.Kind))
 		})

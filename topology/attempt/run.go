@@ -45,11 +45,12 @@ type execution struct {
 
 // Run executes one attempt; see topology.Executor.
 func (e *Executor) Run(ctx context.Context, work topology.Work, obs topology.Observer) topology.Result {
-	id, spec := work.Identity, work.Spec
+	tag := topology.NewTag()
+	id, spec := work.Identity, work.Spec.Unfold(work.Identity, tag)
 	e.enter(id)
 	x := &execution{
 		e: e, id: id, spec: spec, work: work, begin: time.Now(),
-		names:    topology.NamesFor(spec, id, topology.NewTag()),
+		names:    topology.NamesFor(spec, id, tag),
 		services: map[string]*service{},
 	}
 	phases := newPhaseClock(obs)
@@ -78,7 +79,13 @@ func (x *execution) execute() outcome {
 	if err := x.e.reaper.room(x.ctx); err != nil {
 		return x.failed(err)
 	}
+	if err := x.observeSource(); err != nil {
+		return x.failed(err)
+	}
 	if err := x.pullImages(); err != nil {
+		return x.failed(err)
+	}
+	if err := x.buildImages(); err != nil {
 		return x.failed(err)
 	}
 	if err := x.bringUp(); err != nil {
@@ -134,11 +141,18 @@ func (x *execution) do(ctx context.Context, op topology.Op) error {
 			for _, v := range op.Container.Volumes {
 				c.Volumes = append(c.Volumes, v)
 			}
+			for _, m := range op.Container.Mounts {
+				if m.Type == topology.MountVolume && m.Source != "" {
+					c.Volumes = append(c.Volumes, m.Source)
+				}
+			}
 			s.Containers = append(s.Containers, c)
 		})
 		return engine.CreateContainer(x.live, *op.Container)
 	case topology.OpOpenDir:
 		return engine.OpenDir(ctx, op.Target, op.Dir)
+	case topology.OpCopy:
+		return x.copyFiles(ctx, op)
 	case topology.OpStart:
 		if op.Service != "" {
 			return x.startService(ctx, op)

@@ -1,7 +1,9 @@
 package attempt
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -85,10 +87,9 @@ func (x *execution) watchService(svc *service) {
 }
 
 // killServices ends the services, whose work is done, and waits for the last that
-// they wrote: only the end of a process says that all of it has been read.
+// they wrote: only the end of a process says that all of it has been read. Those that
+// ask for it have time to end by themselves.
 func (x *execution) killServices(services []*service) {
-	ctx, cancel := context.WithTimeout(x.live, killTimeout)
-	defer cancel()
 	var wg sync.WaitGroup
 	for _, svc := range services {
 		wg.Go(func() {
@@ -97,6 +98,9 @@ func (x *execution) killServices(services []*service) {
 				return
 			default:
 			}
+			x.askToEnd(svc)
+			ctx, cancel := context.WithTimeout(x.live, killTimeout)
+			defer cancel()
 			if x.e.engine.Signal(ctx, svc.container, "SIGKILL") != nil {
 				return // it has just ended, or cannot be reached; the removal sees to it
 			}
@@ -107,6 +111,27 @@ func (x *execution) killServices(services []*service) {
 		})
 	}
 	wg.Wait()
+}
+
+// askToEnd sends a service its signal to stop and waits for its end, where the service
+// declares one of the two. Nobody waits for what a lost lease has left.
+func (x *execution) askToEnd(svc *service) {
+	spec := x.spec.Services[svc.name]
+	if spec.StopSignal == "" && spec.StopGrace == 0 || errors.Is(context.Cause(x.ctx), topology.ErrStale) {
+		return
+	}
+	grace := cmp.Or(time.Duration(spec.StopGrace), defaultGrace)
+	ctx, cancel := context.WithTimeout(x.live, grace)
+	defer cancel()
+	signal := cmp.Or(spec.StopSignal, x.observed.Images[spec.Image].Stop, "SIGTERM")
+	if x.e.engine.Signal(ctx, svc.container, signal) != nil {
+		return
+	}
+	select {
+	case <-svc.ended:
+	case <-ctx.Done():
+		x.say("Service %s did not end in %s and is killed", svc.name, grace)
+	}
 }
 
 // awaited says whether another service waits for the end of name.

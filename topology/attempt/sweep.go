@@ -42,7 +42,7 @@ const sweepRounds = 3
 
 // leftovers observes what a runner owns by its labels and no live attempt does.
 func (e *Executor) leftovers(ctx context.Context, hub, runner string, live []topology.Identity) (topology.Snapshot, error) {
-	seen, err := e.engine.Observe(ctx, topology.Filter{Hub: hub, Runner: runner})
+	seen, err := e.engine.Observe(ctx, topology.Filter{Hub: hub, Runner: runner, Images: true})
 	if err != nil {
 		return topology.Snapshot{}, err
 	}

@@ -42,3 +42,24 @@ func (c *credentials) forImage(ref string) (header string, known bool, err error
 	header, err = registry.EncodeAuthConfig(auth)
 	return header, auth.Username != "" || auth.IdentityToken != "" || auth.RegistryToken != "" || auth.Auth != "", err
 }
+
+// all returns every log-in, for a build, whose images are not known beforehand. One
+// that cannot be read is left out: the build may not need it.
+func (c *credentials) all() map[string]registry.AuthConfig {
+	file, err := config.Load(c.dir)
+	if err != nil {
+		return nil
+	}
+	found, err := file.GetAllCredentials()
+	if err != nil {
+		return nil
+	}
+	out := map[string]registry.AuthConfig{}
+	for host, a := range found {
+		out[host] = registry.AuthConfig{
+			Username: a.Username, Password: a.Password, Auth: a.Auth, ServerAddress: a.ServerAddress,
+			IdentityToken: a.IdentityToken, RegistryToken: a.RegistryToken,
+		}
+	}
+	return out
+}

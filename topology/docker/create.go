@@ -79,6 +79,9 @@ func (e *Engine) CreateContainer(ctx context.Context, spec topology.ContainerSpe
 	for _, dir := range slices.Sorted(maps.Keys(spec.Volumes)) {
 		hostConfig.Mounts = append(hostConfig.Mounts, mount.Mount{Type: mount.TypeVolume, Source: spec.Volumes[dir], Target: dir})
 	}
+	if err := more(spec, config, hostConfig); err != nil {
+		return wrap("create container "+spec.Name, err)
+	}
 	var networking *network.NetworkingConfig
 	if spec.Network != "" {
 		hostConfig.NetworkMode = container.NetworkMode(spec.Network)

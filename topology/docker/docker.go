@@ -3,6 +3,8 @@ package docker
 import (
 	"context"
 
+	"github.com/docker/docker/api/types/build"
+
 	"github.com/runnerhub/runnerhub/topology"
 	"github.com/runnerhub/runnerhub/topology/attempt"
 )
@@ -16,6 +18,9 @@ type Options struct {
 	// ConfigDir is where the Docker configuration with the registries' log-ins is;
 	// empty is DOCKER_CONFIG or ~/.docker.
 	ConfigDir string
+	// Builder is "1" for the classic builder, "2" for BuildKit, and empty for the
+	// engine's own choice.
+	Builder string
 
 	attempt.Options
 }
@@ -54,5 +59,5 @@ func connectFrom(ctx context.Context, h host, opts Options) (topologyEngine *Eng
 	if dir == "" {
 		dir = h.configDir()
 	}
-	return &Engine{client: client, endpoint: found, auth: &credentials{dir: dir}, ooms: &oomCounts{}, resolvers: resolversBeside(found, machineFile), disk: newDisk()}, nil
+	return &Engine{client: client, endpoint: found, auth: &credentials{dir: dir}, ooms: &oomCounts{}, resolvers: resolversBeside(found, machineFile), builder: build.BuilderVersion(opts.Builder), disk: newDisk()}, nil
 }

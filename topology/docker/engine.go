@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/docker/docker/api/types/build"
 	"github.com/docker/docker/client"
 
 	"github.com/runnerhub/runnerhub/topology"
@@ -25,6 +26,8 @@ type Engine struct {
 	// resolvers stand in for the machine's own where containers cannot ask these.
 	resolvers []string
 	disk      *disk
+	// builder is what builds images; "" is the engine's own choice.
+	builder build.BuilderVersion
 }
 
 var _ topology.Engine = (*Engine)(nil)

@@ -25,7 +25,7 @@ func (e *Engine) Image(ctx context.Context, ref string) (topology.Image, error) 
 		out.Variant = found.Variant
 	}
 	if c := found.Config; c != nil {
-		out.User, out.Env, out.Shell = c.User, c.Env, c.Shell
+		out.User, out.Env, out.Shell, out.Stop = c.User, c.Env, c.Shell, c.StopSignal
 		if h := c.Healthcheck; h != nil && len(h.Test) > 0 {
 			out.Health = &topology.Healthcheck{
 				Test: slices.Clone(h.Test), Interval: topology.Duration(h.Interval), Timeout: topology.Duration(h.Timeout),

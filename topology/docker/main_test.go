@@ -75,6 +75,7 @@ func noneLeft(t testing.TB, filter topology.Filter) {
 		t.Fatal(err)
 	}
 	defer func() { _ = engine.Close() }()
+	filter.Images = true
 	seen, err := engine.Observe(context.Background(), filter)
 	if err != nil {
 		t.Fatal(err)

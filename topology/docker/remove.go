@@ -6,6 +6,7 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/api/types/mount"
 	"github.com/docker/docker/api/types/network"
 	"github.com/docker/docker/api/types/volume"
@@ -53,6 +54,18 @@ func (e *Engine) Observe(ctx context.Context, filter topology.Filter) (topology.
 	}
 	for _, v := range volumes.Volumes {
 		s.Volumes = append(s.Volumes, topology.ObservedVolume{Name: v.Name, Labels: v.Labels})
+	}
+	if !filter.Images {
+		return s, nil
+	}
+	images, err := e.client.ImageList(ctx, image.ListOptions{Filters: args})
+	if err != nil {
+		return s, wrap("list images", err)
+	}
+	for _, i := range images {
+		for _, name := range i.RepoTags { // what has none goes with the one that has
+			s.Images = append(s.Images, topology.ObservedImage{Name: name, Labels: i.Labels})
+		}
 	}
 	return s, nil
 }

@@ -28,6 +28,7 @@ func TestEngine(t *testing.T, image string, open func(t *testing.T) topology.Eng
 		"directory for all users":  testOpenDir,
 		"files in and out":         testCopy,
 		"contexts":                 testContexts,
+		"builds":                   testBuild,
 		"disk":                     testDisk,
 	}
 	for name, test := range tests {

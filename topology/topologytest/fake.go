@@ -19,6 +19,8 @@ type Fake struct {
 	info       topology.EngineInfo
 	images     map[string]topology.Image
 	remote     map[string]topology.Image // what Pull can fetch
+	built      map[string]topology.BuildSpec
+	contexts   map[string]map[string]string // of what was built: files of the context, by image
 	programs   map[string]Program
 	networks   map[string]topology.NetworkSpec
 	volumes    map[string]topology.VolumeSpec
@@ -46,6 +48,7 @@ func NewFake() *Fake {
 			Capabilities: []string{"docker", "linux", "amd64"},
 		}, Init: true},
 		images: map[string]topology.Image{}, remote: map[string]topology.Image{}, programs: map[string]Program{},
+		built: map[string]topology.BuildSpec{}, contexts: map[string]map[string]string{},
 		networks: map[string]topology.NetworkSpec{}, volumes: map[string]topology.VolumeSpec{}, trees: map[string]fakeTree{},
 		containers: map[string]*fakeContainer{}, faults: map[string]error{}, frozen: make(chan struct{}), disk: map[string]int64{}, free: -1,
 	}

@@ -90,6 +90,11 @@ func (f *Fake) Observe(ctx context.Context, filter topology.Filter) (topology.Sn
 			o.Networks = []string{c.spec.Network}
 		}
 		o.Volumes = slices.Sorted(maps.Values(c.spec.Volumes))
+		for _, m := range c.spec.Mounts {
+			if m.Type == topology.MountVolume && m.Source != "" {
+				o.Volumes = append(o.Volumes, m.Source)
+			}
+		}
 		s.Containers = append(s.Containers, o)
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.networks)) {
@@ -100,6 +105,13 @@ func (f *Fake) Observe(ctx context.Context, filter topology.Filter) (topology.Sn
 	for _, name := range slices.Sorted(maps.Keys(f.volumes)) {
 		if labels := f.volumes[name].Labels; matches(labels, filter) {
 			s.Volumes = append(s.Volumes, topology.ObservedVolume{Name: name, Labels: labels})
+		}
+	}
+	if filter.Images {
+		for _, name := range slices.Sorted(maps.Keys(f.built)) {
+			if labels := f.built[name].Labels; matches(labels, filter) {
+				s.Images = append(s.Images, topology.ObservedImage{Name: name, Labels: labels})
+			}
 		}
 	}
 	return s, nil
