@@ -30,6 +30,7 @@ import (
 	"github.com/runnerhub/runnerhub/runnerctl/iostreams"
 	"github.com/runnerhub/runnerhub/runnerctl/keyring"
 	"github.com/runnerhub/runnerhub/topology"
+	"github.com/runnerhub/runnerhub/topology/compose"
 	"github.com/runnerhub/runnerhub/topology/docker"
 )
 
@@ -42,6 +43,7 @@ func Main() int {
 		NewExecutor: func(ctx context.Context) (topology.Executor, error) {
 			return docker.New(ctx, docker.Options{})
 		},
+		Compose: compose.Load,
 		Signals: stopSignals,
 	}
 	return Execute(context.Background(), f, os.Args[1:])

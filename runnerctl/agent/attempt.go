@@ -129,6 +129,9 @@ func (t *attempt) execute(ctx context.Context, work topology.Work, obs topology.
 			res = internal(fmt.Sprintf("The runner failed: %v", p))
 		}
 	}()
+	if ended := t.compose(ctx, &work, obs); ended != nil {
+		return *ended
+	}
 	return t.a.cfg.Executor.Run(ctx, work, obs)
 }
 

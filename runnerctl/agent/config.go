@@ -58,6 +58,9 @@ type Config struct {
 	// FlushEvery is how long log bytes may wait for more before they are sent; default 200 ms.
 	FlushEvery time.Duration
 
+	// Compose reads the Compose files of jobs; without it jobs that have any fail.
+	Compose Compose
+
 	// Logger default none. It never gets a lease's secrets.
 	Logger *slog.Logger
 	// StatusFn, where set, is called with every change of the runner's status, one

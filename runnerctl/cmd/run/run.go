@@ -96,7 +96,7 @@ func start(ctx context.Context, o *Options) error {
 		return noEngine(err)
 	}
 	a := agent.New(agent.Config{
-		Client: client, Executor: executor, RunnerID: p.RunnerID, SpoolDir: o.F.SpoolDir(name),
+		Client: client, Executor: executor, RunnerID: p.RunnerID, SpoolDir: o.F.SpoolDir(name), Compose: o.F.Compose,
 		Slots: o.Slots, Once: o.Once, DrainTimeout: o.DrainTimeout, Logger: log,
 	})
 	log.Info("runner started", "label", p.Label, "runner", p.RunnerID, "hub", p.Hub, "slots", o.Slots)

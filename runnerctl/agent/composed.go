@@ -1,0 +1,47 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"github.com/runnerhub/runnerhub/topology"
+)
+
+// Compose fills in the services of a spec that names Compose files, from the job's
+// source in dir ("" is none); see the package topology/compose. notes are lines for
+// the job's log.
+type Compose func(ctx context.Context, dir string, spec *topology.Spec) (out *topology.Spec, notes []string, failure *topology.Failure)
+
+// compose reads the job's Compose files, if it has any, and refuses what only the
+// owner of this machine can allow. The result is nil while nothing is wrong.
+func (t *attempt) compose(ctx context.Context, work *topology.Work, obs topology.Observer) *topology.Result {
+	say := func(line string) {
+		_ = obs.Log(topology.Record{Time: time.Now(), Stream: topology.System, Data: []byte(line + "\n")}) // the observer stops the job then
+	}
+	fail := func(f *topology.Failure) *topology.Result {
+		say(f.Message)
+		if f.Hint != "" {
+			say("Hint: " + f.Hint)
+		}
+		return &topology.Result{Status: topology.Failed, Failure: f}
+	}
+	if len(work.Spec.Compose.Files) == 0 {
+		return nil
+	}
+	if t.a.cfg.Compose == nil {
+		return fail(&topology.Failure{Class: topology.ClassSpecInvalid, Message: "This runner reads no Compose files.", Hint: "run the job on another one"})
+	}
+	spec, notes, failure := t.a.cfg.Compose(ctx, work.Source, work.Spec)
+	if failure != nil {
+		return fail(failure)
+	}
+	for _, note := range notes {
+		say(note)
+	}
+	if demands := spec.Demands(); len(demands) > 0 {
+		r := denied(demands[0]).Fail
+		return fail(&topology.Failure{Class: topology.Class(r.Class), Message: r.Message, Hint: r.Hint, Container: demands[0].Service})
+	}
+	work.Spec = spec
+	return nil
+}
