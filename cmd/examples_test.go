@@ -21,8 +21,13 @@ func TestExamplesAreValid(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no examples: %v", err)
 	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
+	folders, err := filepath.Glob("../examples/*/job.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range append(files, folders...) {
+		name := strings.TrimPrefix(filepath.ToSlash(file), "../examples/")
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			text, err := os.ReadFile(file)
 			if err != nil {
@@ -31,8 +36,8 @@ func TestExamplesAreValid(t *testing.T) {
 			if _, err := topology.Parse(text); err != nil {
 				t.Error(err)
 			}
-			if !strings.Contains(string(readme), "["+filepath.Base(file)+"]") {
-				t.Errorf("examples/README.md has no row for %s", filepath.Base(file))
+			if !strings.Contains(string(readme), "["+name+"]") {
+				t.Errorf("examples/README.md has no row for %s", name)
 			}
 		})
 	}

@@ -18,6 +18,7 @@ type Store interface {
 	JobStore
 	LogStore
 	UploadStore
+	SourceStore
 	RetentionStore
 	RunnerStore
 	AccountStore
@@ -215,6 +216,14 @@ type UploadStore interface {
 	// DeleteArtifacts forgets artifacts that expired before a time, at most limit, and answers how many there were. Their
 	// blobs stay until their own time is over.
 	DeleteArtifacts(ctx context.Context, before time.Time, limit int) (int, error)
+}
+
+// SourceStore keeps which attempts have taken the source that they start from.
+type SourceStore interface {
+	// TakeSource notes that a live attempt takes its source: ErrConflict when it has before, or is not live or not there.
+	TakeSource(ctx context.Context, jobID string, attempt int, at time.Time) error
+	// ReturnSource undoes that, for a source that did not arrive; nothing to undo is no error.
+	ReturnSource(ctx context.Context, jobID string, attempt int) error
 }
 
 // KeyPos is a place among the idempotency keys.

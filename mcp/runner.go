@@ -62,6 +62,7 @@ type Lease struct {
 	ArtifactLimitBytes int64           `json:"artifact_limit_bytes,omitempty"`
 	Spec               json.RawMessage `json:"spec"` // canonical JSON of the job spec
 	LogURL             string          `json:"log_url"`
+	Source             *LeaseSource    `json:"source,omitempty"` // of a job that starts from an archive
 }
 
 // LeaseProof is what every later call of a runner must show.

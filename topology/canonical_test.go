@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,6 +75,7 @@ func drawSpec(t *rapid.T) *topology.Spec {
 		Concurrency: drawConcurrency(t),
 		Artifacts:   drawArtifacts(t),
 		Reports:     topology.Reports{JUnit: drawPatterns(t)},
+		Source:      drawSource(t),
 	}
 	if rapid.Bool().Draw(t, "steps") {
 		for i := range rapid.IntRange(1, 5).Draw(t, "n") {
@@ -243,4 +245,34 @@ func TestDurationText(t *testing.T) {
 			t.Errorf("%s reads back as %v, %v", want, back, err)
 		}
 	}
+}
+
+func drawSource(t *rapid.T) *topology.Source {
+	s := &topology.Source{}
+	name := rapid.StringMatching(`[a-zä][a-z0-9_. ]{0,8}x(/\.?[a-z ]{1,8}x){0,2}`)
+	for range rapid.IntRange(0, 3).Draw(t, "files") {
+		file := topology.SourceFile{
+			Content: rapid.String().Filter(func(s string) bool { return !strings.ContainsRune(s, 0) }).Draw(t, "content"),
+			Mode:    maybe(t, rapid.StringMatching(`0[0-7]{3}`), "mode"),
+		}
+		if s.Files == nil {
+			s.Files = map[string]topology.SourceFile{}
+		}
+		s.Files["d"+strconv.Itoa(len(s.Files))+"/"+name.Draw(t, "path")] = file
+	}
+	switch rapid.IntRange(0, 2).Draw(t, "kind") {
+	case 0:
+		s.Repository = rapid.SampledFrom([]string{
+			"https://git.example/team/app.git", "ssh://git@git.example:2222/app", "git@git.example:team/app.git",
+		}).Draw(t, "repository")
+		s.Commit = rapid.StringMatching(`[0-9a-f]{40}`).Draw(t, "commit")
+		s.Submodules, s.LFS = rapid.Bool().Draw(t, "submodules"), rapid.Bool().Draw(t, "lfs")
+		s.Path = maybe(t, name, "folder")
+	case 1:
+		s.Archive = rapid.StringMatching(`sha256:[0-9a-f]{64}`).Draw(t, "archive")
+	}
+	if s.Repository == "" && s.Archive == "" && s.Files == nil {
+		return nil
+	}
+	return s
 }

@@ -35,6 +35,7 @@ func (d *decoder) job(root value) *Spec {
 		"working_dir":  func(v value) { s.WorkingDir = d.workspace(v) },
 		"user":         func(v value) { s.User = d.user(v) },
 		"shell":        func(v value) { s.Shell = d.shell(v) },
+		"source":       func(v value) { s.Source = d.source(v) },
 		"requires":     func(v value) { s.Requires = d.words(v, d.capability) },
 		"labels":       func(v value) { s.Labels = d.words(v, d.label) },
 		"platform":     func(v value) { s.Platform = d.platform(v) },

@@ -18,6 +18,7 @@ const (
 	OpOpenDir         OpKind = "open directory"
 	OpBuild           OpKind = "build"
 	OpCopy            OpKind = "copy"
+	OpFill            OpKind = "fill"
 	OpStart           OpKind = "start"
 	OpAwaitHealthy    OpKind = "await healthy"
 	OpAwaitCompleted  OpKind = "await completed"
@@ -42,10 +43,11 @@ type Op struct {
 	Network   *NetworkSpec   // of OpCreateNetwork
 	Volume    *VolumeSpec    // of OpCreateVolume
 	Container *ContainerSpec // of OpCreateContainer
-	Dir       string         // of OpOpenDir, and where OpCopy unpacks
+	Dir       string         // of OpOpenDir and OpFill, and where OpCopy unpacks
 	Platform  string         // of OpPull and OpBuild; "" is the engine's own
 	Copies    []Copy         // of OpCopy
 	Build     *Build         // of OpBuild
+	User      string         // of OpFill: whom the files are to belong to; "" is root
 	Health    *Healthcheck   // of OpAwaitHealthy; Test is an argv, durations and counts are set
 }
 

@@ -133,7 +133,13 @@ func (b *attemptPlan) job() int {
 	if user == "" {
 		user = b.observed.Images[b.spec.Image].User
 	}
-	if !isRoot(user) {
+	switch {
+	case b.observed.Source:
+		i = b.plan.add(Op{
+			Kind: OpFill, Target: b.names.Job, Dir: container.WorkingDir, User: user, After: []int{i},
+			Cause: "the job starts in its source",
+		})
+	case !isRoot(user):
 		i = b.plan.add(Op{
 			Kind: OpOpenDir, Target: b.names.Job, Dir: container.WorkingDir, After: []int{i},
 			Cause: "the job runs as " + user + ", and a new volume is root's",

@@ -35,6 +35,8 @@ func TestPlanAttempt(t *testing.T) {
 	t.Parallel()
 	withUser := observedWith("app")
 	withUser.Images["app"] = Image{OS: "linux", Arch: "amd64", User: "nobody"}
+	sourced := observedWith("app")
+	sourced.Source = true
 	ready := observedWith("app")
 	ready.Network = "rh-ready-1"
 	healthy := observedWith("app", "db", "seed")
@@ -59,6 +61,12 @@ func TestPlanAttempt(t *testing.T) {
 1 create volume ~work: the working directory is the attempt's own
 2 create container ~job after 1: the job
 3 open directory ~job after 2: the job runs as nobody, and a new volume is root's
+4 start ~job after 3: everything that it needs is there
+`},
+		"with a source": {&Spec{Image: "app", User: "app:staff", Network: NetworkNone}, sourced, `
+1 create volume ~work: the working directory is the attempt's own
+2 create container ~job after 1: the job
+3 fill ~job after 2: the job starts in its source
 4 start ~job after 3: everything that it needs is there
 `},
 		"services in their order": {&Spec{Image: "app", Network: NetworkRestricted, Services: map[string]Service{

@@ -93,4 +93,6 @@ type Observed struct {
 	Network string
 	// Metadata says that containers may reach where clouds tell a machine its credentials.
 	Metadata bool
+	// Source says that there is a tree for the workspace to start with.
+	Source bool
 }

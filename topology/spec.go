@@ -32,6 +32,9 @@ type Spec struct {
 	User       string   `json:"user,omitempty"`
 	Shell      []string `json:"shell,omitempty"`
 
+	// Source is the tree that the working directory starts with; nil is an empty one.
+	Source *Source `json:"source,omitempty"`
+
 	Requires  []string          `json:"requires,omitempty"` // capabilities, sorted, without duplicates
 	Labels    []string          `json:"labels,omitempty"`   // labels of the owner's, sorted, without duplicates
 	Platform  string            `json:"platform,omitempty"` // os/arch[/variant] of the images, default the engine's

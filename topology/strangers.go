@@ -5,12 +5,16 @@ package topology
 
 var jobStrangers = strangers{
 	refused: merged(hints(ComposeTop()), misplaced(ComposeService(), "it belongs in a service"), map[string]string{
-		"source":          "put what the job needs into its image, or fetch it in a step",
 		"hold_on_failure": "add a step with always: true that shows what you need",
 		"cache":           "bake what is expensive into the image",
 		"matrix":          "submit one job for each combination",
 	}),
 	meant: map[string]string{
+		"files":             `it belongs under "source"`,
+		"repository":        `it belongs under "source"`,
+		"repo":              `did you mean "source.repository"?`,
+		"commit":            `it belongs under "source"`,
+		"checkout":          `did you mean "source"? It takes a repository and a commit`,
 		"environment":       `did you mean "env"?`,
 		"artifact":          `did you mean "artifacts"?`,
 		"outputs":           "a job writes its outputs as NAME=value lines to the file that $RUNNERHUB_OUTPUT names",
@@ -45,6 +49,39 @@ var jobStrangers = strangers{
 		"stop_grace_period": `did you mean "grace"?`,
 		"depends_on":        "a job waits for all of its services; depends_on belongs in a service",
 		"healthcheck":       "it belongs in a service",
+	},
+}
+
+var sourceStrangers = strangers{
+	refused: map[string]string{
+		"ref":    `write "commit": a branch or tag can move between submit and run`,
+		"branch": `write "commit": a branch can move between submit and run`,
+		"tag":    `write "commit": a tag can move between submit and run`,
+		"depth":  "leave it out: the commit is fetched without its history",
+		"token":  "leave it out: the runner's own git credentials are used",
+	},
+	meant: map[string]string{
+		"url":       `did you mean "repository"?`,
+		"repo":      `did you mean "repository"?`,
+		"git":       `did you mean "repository"?`,
+		"sha":       `did you mean "commit"?`,
+		"revision":  `did you mean "commit"?`,
+		"file":      `did you mean "files"?`,
+		"inline":    `did you mean "files"?`,
+		"dir":       `did you mean "path"?`,
+		"directory": `did you mean "path"?`,
+		"subdir":    `did you mean "path"?`,
+		"digest":    `did you mean "archive"?`,
+		"sha256":    `did you mean "archive"?`,
+	},
+}
+
+var fileStrangers = strangers{
+	meant: map[string]string{
+		"text":        `did you mean "content"?`,
+		"data":        `did you mean "content"?`,
+		"permissions": `did you mean "mode"?`,
+		"executable":  `did you mean "mode"? A program has "0755"`,
 	},
 }
 

@@ -13,15 +13,17 @@ pair_machine
 start_runner --slots 2
 
 failed=0
-for file in examples/*.yaml; do
-	row=$(grep -F "[${file##*/}]" examples/README.md) || die "examples/README.md has no row for $file"
+for file in examples/*.yaml examples/*/job.yaml; do
+	row=$(grep -F "[${file#examples/}]" examples/README.md) || die "examples/README.md has no row for $file"
 	if [[ $row == *"needs a registry"* ]]; then
 		say "$file needs a registry, left out"
 		continue
 	fi
 	want=$(sed -E 's/.*\| *([0-9]+) *\|$/\1/' <<<"$row")
 	got=0
-	"$bin/runnerctl" submit "$file" --follow || got=$?
+	source=() # an example that is a folder starts with a copy of it
+	[[ $file != */*/* ]] || source=(--source "${file%/*}")
+	"$bin/runnerctl" submit "$file" "${source[@]}" --follow || got=$?
 	if [ "$got" -ne "$want" ]; then
 		say "$file ended with $got instead of $want"
 		failed=1

@@ -1,6 +1,9 @@
 package api
 
-import "context"
+import (
+	"context"
+	"strconv"
+)
 
 type baseKey struct{}
 
@@ -18,6 +21,11 @@ func baseURL(ctx context.Context) string {
 
 // LogPath is where the bytes of one attempt's log go; the token is the whole right to it.
 func LogPath(token string) string { return Base + "/logs/" + token }
+
+// SourcePath is where an attempt gets the archive that it starts from; the token is the whole right to it.
+func SourcePath(jobID string, attempt int, token string) string {
+	return Base + "/sources/" + jobID + "/" + strconv.Itoa(attempt) + "/" + token
+}
 
 // UploadPath is where the bytes of one upload go; the token is the whole right to send them.
 func UploadPath(token string) string { return Base + "/uploads/" + token }

@@ -19,7 +19,7 @@ func submitJob(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolSubmitJob, Title: "Submit a job", Audience: People,
 		Description: "Run a job on a paired machine, in containers of its own. spec is YAML or JSON: `image` and either `command` or `steps`, " +
-			"and optionally `services`, `env`, `requires`, `labels`, `resources`, `timeout`, `retry`, `concurrency`; check_job tells what is wrong with one without running it. " +
+			"and optionally `source`, `services`, `env`, `requires`, `labels`, `resources`, `timeout`, `retry`, `concurrency`; check_job tells what is wrong with one without running it. " +
 			"target is self (any of your runners), workspace, or one runner's id or label. Answers at once with the stored job; with wait_ms (at most 25000) " +
 			"as far as it got by then. `notices` say when no runner can take it. Give an idempotency_key so that a repeated call does not run it twice. " +
 			"Next: wait_job for its end, read_job_log for its output, explain_job when it does not start.",

@@ -22,6 +22,8 @@ type Jobs interface {
 	Explain(ctx context.Context, p hub.Principal, jobID string) (dispatch.Explanation, error)
 	ReadLog(ctx context.Context, p hub.Principal, r dispatch.ReadLogRequest) (dispatch.LogPage, error)
 
+	AnnounceSource(ctx context.Context, p hub.Principal, r dispatch.SourceRequest) (dispatch.UploadTicket, error)
+
 	Lease(ctx context.Context, p hub.Principal, r dispatch.LeaseRequest) (dispatch.LeaseResult, error)
 	Heartbeat(ctx context.Context, p hub.Principal, r dispatch.HeartbeatRequest) (dispatch.HeartbeatResult, error)
 	Settle(ctx context.Context, p hub.Principal, r dispatch.SettleRequest) (dispatch.SettleResult, error)
@@ -69,6 +71,7 @@ func Operations(s Services) []Operation {
 		leaseJob(s), heartbeatJob(s), submitJobResult(s), failJob(s), releaseJob(s), uploadArtifact(s), unpairRunner(s),
 		submitJob(s), checkJob(s), waitJob(s), getJob(s), listJobs(s), cancelJob(s), retryJob(s), explainJob(s),
 		readJobLog(s), listArtifacts(s), readArtifact(s),
+		uploadSource(s),
 		listRunners(s), pairRunner(s), revokeRunner(s),
 		listWorkspaceRunners(s), pairWorkspaceRunner(s), revokeWorkspaceRunner(s),
 		whoami(s),

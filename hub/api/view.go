@@ -150,6 +150,9 @@ func leaseResultView(base string, r dispatch.LeaseResult) mcp.LeaseJobResult {
 			TTLMS: ms(l.TTL), HeartbeatMS: ms(l.Heartbeat), FirstHeartbeatMS: ms(l.FirstHeartbeat), DeadlineMS: ms(l.Deadline),
 			TimeoutMS: ms(l.Timeout), LogLimitBytes: l.LogLimit, ArtifactLimitFiles: l.MaxArtifacts, ArtifactLimitBytes: l.ArtifactBytes, Spec: l.Spec, LogURL: base + LogPath(l.LogToken),
 		}
+		if l.SourceToken != "" {
+			out.Lease.Source = &mcp.LeaseSource{URL: base + SourcePath(l.JobID, l.Proof.Attempt, l.SourceToken)}
+		}
 	}
 	return out
 }

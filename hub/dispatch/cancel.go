@@ -49,6 +49,9 @@ func (s *Service) Retry(ctx context.Context, p hub.Principal, r RetryRequest) (S
 	if err != nil {
 		return SubmitResult{}, err
 	}
+	if err := s.withArchive(ctx, to.tenant.ID, payload.Spec); err != nil {
+		return SubmitResult{}, err
+	}
 	payload.RetryOf = j.ID
 	got, err := s.enqueue(ctx, c, to, plan{payload, j.MaxAttempts, j.Group}, j.Priority, r.IdempotencyKey)
 	if err != nil {

@@ -24,11 +24,18 @@ func (s *Service) Check(ctx context.Context, p hub.Principal, r JobRequest) (Che
 		return CheckResult{}, err
 	}
 	if len(problems) > 0 {
-		return CheckResult{Problems: problems, Summary: fmt.Sprintf("The spec has %s: %s", count(len(problems), "problem"), fullStop(problems[0].Message))}, nil
+		return invalid(problems...), nil
 	}
 	to, err := s.place(ctx, c, r.Target, r.Workspace)
 	if err != nil {
 		return CheckResult{}, err
+	}
+	problem, err := s.keepArchive(ctx, to.tenant.ID, pl.payload.Spec)
+	if err != nil {
+		return CheckResult{}, err
+	}
+	if problem != nil {
+		return invalid(*problem), nil
 	}
 	at, err := s.placement(ctx, c, hub.QueuedJob{
 		Job:     hub.Job{Owner: to.owner, RunnerID: to.runnerID, WorkspaceID: to.tenant.ID, Group: pl.group},
@@ -44,4 +51,8 @@ func (s *Service) Check(ctx context.Context, p hub.Principal, r JobRequest) (Che
 		out.Summary = "The spec is valid, but " + fullStop(at.why())
 	}
 	return out, nil
+}
+
+func invalid(problems ...SpecProblem) CheckResult {
+	return CheckResult{Problems: problems, Summary: fmt.Sprintf("The spec has %s: %s", count(len(problems), "problem"), fullStop(problems[0].Message))}
 }

@@ -138,13 +138,17 @@ func logToken(secret hub.Secret, jobID string, proof hub.Proof) string {
 func (s *Service) lease(p hub.Principal, j hub.Job, payload hub.JobPayload, proof hub.Proof) *Lease {
 	now := s.clock.now()
 	left := func(t time.Time) time.Duration { return max(0, t.Sub(now)) }
-	return &Lease{
+	l := &Lease{
 		JobID: j.ID, Proof: proof, TTL: s.policy.LeaseTTL, Heartbeat: s.policy.Heartbeat,
 		FirstHeartbeat: min(s.policy.FirstHeartbeat, left(j.LeaseExpiresAt)), Deadline: left(j.DeadlineAt),
 		Timeout: min(payload.Timeout, left(j.DeadlineAt)), LogLimit: s.policy.MaxLogBytes,
 		MaxArtifacts: s.policy.MaxArtifacts, ArtifactBytes: s.policy.MaxArtifactBytes,
 		Spec: runnersSpec(j, payload.Spec), LogToken: logToken(p.Secret, j.ID, proof),
 	}
+	if archiveOf(payload.Spec) != nil {
+		l.SourceToken = sourceToken(hub.Digest(proof.Nonce), j.ID, proof.Attempt)
+	}
+	return l
 }
 
 // leaseOrWait takes a job of the runner's queues, or waits for one.

@@ -36,6 +36,9 @@ func (s *Service) Submit(ctx context.Context, p hub.Principal, r SubmitRequest) 
 	if err != nil {
 		return SubmitResult{}, err
 	}
+	if err := s.withArchive(ctx, to.tenant.ID, pl.payload.Spec); err != nil {
+		return SubmitResult{}, err
+	}
 	got, err := s.enqueue(ctx, c, to, pl, r.Priority, r.IdempotencyKey)
 	if err != nil {
 		return SubmitResult{}, err

@@ -47,6 +47,7 @@ type Lease struct {
 	ArtifactBytes  int64  // of all artifacts together
 	Spec           []byte // canonical JSON
 	LogToken       string // the cap_ credential of the attempt's log
+	SourceToken    string // and of its source; "" where the job starts from no archive
 }
 
 // HeartbeatRequest renews a lease.

@@ -21,6 +21,8 @@ type attempt struct {
 	hub.Attempt
 	chunks []hub.LogChunk          // in order, without overlap
 	files  map[string]hub.Artifact // by path
+
+	sourceTaken bool
 }
 
 // queued is the row as lists carry it: without its spec.

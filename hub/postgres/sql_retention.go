@@ -26,6 +26,7 @@ const (
 	), attempts AS (DELETE FROM attempts a USING done d WHERE a.job_id = d.id
 	), results AS (DELETE FROM results r USING done d WHERE r.job_id = d.id
 	), chunks AS (DELETE FROM log_chunks c USING done d WHERE c.job_id = d.id
+	), tickets AS (DELETE FROM source_tickets t USING done d WHERE t.job_id = d.id
 	), files AS (DELETE FROM artifacts a USING done d WHERE a.job_id = d.id
 	), events AS (DELETE FROM events e USING done d WHERE e.job_id = d.id AND e.job_id <> ''
 	)

@@ -28,6 +28,7 @@ func Run(t *testing.T, open func(t *testing.T) hub.Store) {
 		"Events":   eventTests(),
 		"Logs":     logTests(),
 		"Uploads":  uploadTests(),
+		"Tickets":  ticketTests(),
 		"Retain":   retentionTests(),
 		"Runners":  runnerTests(),
 		"Presence": presenceTests(),

@@ -21,6 +21,7 @@ type Options struct {
 	Logs       Logs
 	Uploads    Uploads
 	Files      Files
+	Sources    Sources
 	Log        *slog.Logger
 	Ready      func(context.Context) error // whether the store can be used; nil: always
 	Drain      <-chan struct{}             // closed when the hub shuts down; nil: never
@@ -48,6 +49,7 @@ func New(o Options) http.Handler {
 	mux.Handle(MCPPath, methods{http.MethodPost: signedIn(dropCancelled(api.SpecBody, o.MCP))})
 	routes(mux, o, signedIn)
 	mux.Handle(api.LogPath("{token}"), methods{http.MethodPut: putLog(o.Logs, o.Log)})
+	mux.Handle(api.Base+"/sources/{job_id}/{attempt}/{token}", methods{http.MethodGet: getSource(o.Sources, o.Log)})
 	mux.Handle(api.UploadPath("{token}"), methods{http.MethodPut: putUpload(o.Uploads, o.Log)})
 	mux.Handle(api.ArtifactContent, readable(signedIn(getFile(o.Files, o.Log))))
 	mux.Handle("/healthz", readable(http.HandlerFunc(healthz)))

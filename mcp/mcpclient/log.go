@@ -30,19 +30,28 @@ func (c *Client) PutLog(ctx context.Context, logURL string, offset int64, chunk 
 
 // bytesAt is a capability URL with the offset of what is sent there.
 func (c *Client) bytesAt(capability string, offset int64) (string, error) {
-	u, err := url.Parse(capability)
+	u, err := c.capability(capability)
 	if err != nil {
-		return "", badURL(Redact(capability), "the address to send bytes to is no URL")
+		return "", err
+	}
+	q := u.Query()
+	q.Set("offset", strconv.FormatInt(offset, 10))
+	u.RawQuery = q.Encode()
+	return u.String(), nil
+}
+
+// capability is where a capability URL leads; a relative one is below the hub's address.
+func (c *Client) capability(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, badURL(Redact(text), "the address of the bytes is no URL")
 	}
 	u = c.base.ResolveReference(u)
 	if u.Host == c.base.Host {
 		// A hub behind a proxy that ends TLS may not know that it was reached over it.
 		u.Scheme = c.base.Scheme
 	}
-	q := u.Query()
-	q.Set("offset", strconv.FormatInt(offset, 10))
-	u.RawQuery = q.Encode()
-	return u.String(), nil
+	return u, nil
 }
 
 // Health says whether the hub's process answers.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -83,7 +84,7 @@ func (t *attempt) run(free func()) {
 	t.logger.Info("running a job", "name", spec.Name, "image", spec.Image)
 
 	obs := &observer{ctx: ctx, keeper: t.keeper, log: log, stop: stop}
-	res := t.execute(ctx, topology.Work{Identity: t.id, Spec: spec, Collect: t.collect(e)}, obs)
+	res := t.execute(ctx, topology.Work{Identity: t.id, Spec: spec, Collect: t.collect(e)}, e.sourceDir(), obs)
 	t.keeper.phaseIs(topology.PhaseCollecting, "")
 	t.sendArtifacts(ctx, e, &res, obs)
 	log.Close()
@@ -121,14 +122,23 @@ func denied(d topology.Demand) *report {
 	}}
 }
 
-// execute runs the job. A panic of the executor's costs this job and not the others.
-func (t *attempt) execute(ctx context.Context, work topology.Work, obs topology.Observer) (res topology.Result) {
+// execute prepares and runs the job. dir is where its source may be while it runs. A panic costs this job and not the others.
+func (t *attempt) execute(ctx context.Context, work topology.Work, dir string, obs topology.Observer) (res topology.Result) {
+	defer func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.logger.Warn("the job's source cannot be removed yet", "err", err)
+		}
+	}()
 	defer func() {
 		if p := recover(); p != nil {
 			t.logger.Error("the executor panicked", "panic", p, "stack", string(debug.Stack()))
 			res = internal(fmt.Sprintf("The runner failed: %v", p))
 		}
 	}()
+	work, ended := t.prepare(ctx, work, dir, obs)
+	if ended != nil {
+		return *ended
+	}
 	if ended := t.compose(ctx, &work, obs); ended != nil {
 		return *ended
 	}

@@ -45,6 +45,9 @@ type Config struct {
 	// process at a time uses it; a second one is told ErrLocked. It is made if absent.
 	SpoolDir string
 
+	// Sources gets the trees that jobs start with; without it such jobs fail here.
+	Sources Sources
+
 	// Slots is how many jobs run at once; default 1.
 	Slots int
 	// Once ends the runner after one job.

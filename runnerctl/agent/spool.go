@@ -17,6 +17,7 @@ import (
 //	attempts/JOB.N.EPOCH/   one entry an attempt, removed once the hub has settled it
 //	    lease.json          the proof, for the owner's eyes only
 //	    report.json         how the attempt ended; absent while it runs
+//	    source/             the tree that the job starts with, while it runs
 //	    log.OFFSET          log bytes from that offset on, removed once they are sent
 //	    artifacts/          what the job left, until the hub has it
 type spool struct {

@@ -107,6 +107,7 @@ func (x *execution) bringUp() error {
 		x.observed.Network = x.e.pool.take(x.id.Hub, x.id.Runner, x.spec.Network == topology.NetworkRestricted)
 	}
 	x.observed.Metadata = x.work.Metadata
+	x.observed.Source = x.work.Source != ""
 	plan, failure := topology.PlanAttempt(x.spec, x.id, x.names, x.observed)
 	if failure != nil {
 		return &failureError{*failure}
@@ -153,6 +154,8 @@ func (x *execution) do(ctx context.Context, op topology.Op) error {
 		return engine.OpenDir(ctx, op.Target, op.Dir)
 	case topology.OpCopy:
 		return x.copyFiles(ctx, op)
+	case topology.OpFill:
+		return x.fill(ctx, op)
 	case topology.OpStart:
 		if op.Service != "" {
 			return x.startService(ctx, op)

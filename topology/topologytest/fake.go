@@ -24,7 +24,8 @@ type Fake struct {
 	programs   map[string]Program
 	networks   map[string]topology.NetworkSpec
 	volumes    map[string]topology.VolumeSpec
-	trees      map[string]fakeTree // what the volumes hold
+	trees      map[string]fakeTree   // what the volumes hold
+	imageFiles map[string][]FakeFile // what new containers hold
 	containers map[string]*fakeContainer
 	faults     map[string]error
 	disk       map[string]int64 // what a container has written, by a part of its name
@@ -49,7 +50,7 @@ func NewFake() *Fake {
 		}, Init: true},
 		images: map[string]topology.Image{}, remote: map[string]topology.Image{}, programs: map[string]Program{},
 		built: map[string]topology.BuildSpec{}, contexts: map[string]map[string]string{},
-		networks: map[string]topology.NetworkSpec{}, volumes: map[string]topology.VolumeSpec{}, trees: map[string]fakeTree{},
+		networks: map[string]topology.NetworkSpec{}, volumes: map[string]topology.VolumeSpec{}, trees: map[string]fakeTree{}, imageFiles: map[string][]FakeFile{},
 		containers: map[string]*fakeContainer{}, faults: map[string]error{}, frozen: make(chan struct{}), disk: map[string]int64{}, free: -1,
 	}
 	f.AddImage(FakeImage, topology.Image{ID: "sha256:fake", OS: "linux", Arch: "amd64"})

@@ -22,6 +22,13 @@ type FakeFile struct {
 // Fake.mu guards it.
 type fakeTree map[string]FakeFile
 
+// AddImageFile puts a file into every container that is made of an image.
+func (f *Fake) AddImageFile(image string, file FakeFile) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.imageFiles[image] = append(f.imageFiles[image], file)
+}
+
 // tree returns what holds a path of the container: a volume where one is mounted,
 // else the container's own layer. It wants Fake.mu held.
 func (c *fakeContainer) tree(name string) fakeTree {

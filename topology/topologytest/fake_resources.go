@@ -49,7 +49,11 @@ func (f *Fake) CreateContainer(ctx context.Context, spec topology.ContainerSpec)
 	if f.containers[spec.Name] != nil {
 		return fault(topology.KindBusy, op, "the name is in use")
 	}
-	f.containers[spec.Name] = newFakeContainer(f, spec)
+	c := newFakeContainer(f, spec)
+	for _, file := range f.imageFiles[spec.Image] {
+		c.put(file)
+	}
+	f.containers[spec.Name] = c
 	return nil
 }
 

@@ -4,6 +4,7 @@ package run
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/runnerhub/runnerhub/mcp/mcpclient"
 	"github.com/runnerhub/runnerhub/runnerctl/agent"
 	"github.com/runnerhub/runnerhub/runnerctl/cmdutil"
+	"github.com/runnerhub/runnerhub/runnerctl/source"
 	"github.com/runnerhub/runnerhub/topology"
 )
 
@@ -30,6 +32,7 @@ type Options struct {
 	DrainTimeout time.Duration
 	LogLevel     string
 	LogFormat    string
+	Mirrors      []string
 }
 
 // New makes the command; run replaces its body in tests.
@@ -64,6 +67,7 @@ func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.C
 	c.Flags().DurationVar(&o.DrainTimeout, "drain-timeout", 0, "how long a drain waits for running jobs before it gives them back (default: until they end)")
 	c.Flags().StringVar(&o.LogLevel, "log-level", "info", "debug, info, warn or error")
 	c.Flags().StringVar(&o.LogFormat, "log-format", "text", "text or json")
+	c.Flags().StringArrayVar(&o.Mirrors, "git-mirror", nil, "URL-PREFIX=LOCATION: fetch repositories whose URLs begin with the prefix from there first, a folder or a URL; may be repeated")
 	cmdutil.Complete(c, "log-level", "debug", "info", "warn", "error")
 	cmdutil.Complete(c, "log-format", "text", "json")
 	cmdutil.HandlesSignals(c)
@@ -74,6 +78,14 @@ func start(ctx context.Context, o *Options) error {
 	log, err := logger(o)
 	if err != nil {
 		return err
+	}
+	var sources source.Fetcher
+	for _, text := range o.Mirrors {
+		m, err := source.ParseMirror(text)
+		if err != nil {
+			return cmdutil.Usagef("--git-mirror: %w", err)
+		}
+		sources.Mirrors = append(sources.Mirrors, m)
 	}
 	name, p, err := o.F.Profile()
 	if err != nil {
@@ -91,12 +103,13 @@ func start(ctx context.Context, o *Options) error {
 		return err
 	}
 	defer client.Close() // nothing is under way any more
+	sources.Open = opener(client)
 	executor, err := o.F.NewExecutor(ctx)
 	if err != nil {
 		return noEngine(err)
 	}
 	a := agent.New(agent.Config{
-		Client: client, Executor: executor, RunnerID: p.RunnerID, SpoolDir: o.F.SpoolDir(name), Compose: o.F.Compose,
+		Client: client, Executor: executor, RunnerID: p.RunnerID, SpoolDir: o.F.SpoolDir(name), Sources: &sources, Compose: o.F.Compose,
 		Slots: o.Slots, Once: o.Once, DrainTimeout: o.DrainTimeout, Logger: log,
 	})
 	log.Info("runner started", "label", p.Label, "runner", p.RunnerID, "hub", p.Hub, "slots", o.Slots)
@@ -118,6 +131,17 @@ func start(ctx context.Context, o *Options) error {
 		log.Info("runner stopped")
 	}
 	return err
+}
+
+// opener opens source archives. What the hub refuses it refuses again.
+func opener(client *mcpclient.Client) func(context.Context, string) (io.ReadCloser, error) {
+	return func(ctx context.Context, url string) (io.ReadCloser, error) {
+		body, err := client.OpenSource(ctx, url)
+		if e, ok := errors.AsType[*mcp.Error](err); ok && !e.Retryable {
+			return nil, &source.Refused{Err: err}
+		}
+		return body, err
+	}
 }
 
 func noEngine(err error) error {

@@ -22,6 +22,7 @@ const maxSpec = 2 << 20
 type Options struct {
 	F          *cmdutil.Factory
 	File       string // "-" is standard input
+	Source     string // a folder; "" is none
 	Target     string
 	Workspace  string
 	Priority   int
@@ -43,14 +44,17 @@ func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.C
 		Short: "Submit a job; FILE - reads the spec from standard input",
 		Long: "Submit a job and print its id. With --follow its log is shown while it runs and the exit code is the job's own\n" +
 			"(see `runnerctl help exit-codes`); interrupting that leaves the job running. With --check the JSON is what\n" +
-			"check_job answers: valid, problems, runners, summary.",
-		Example: "  runnerctl submit job.yaml --follow\n  runnerctl submit - --target workspace < job.yaml",
+			"check_job answers: valid, problems, runners, summary.\n\n" +
+			"With --source the job starts in a copy of a folder: what .gitignore and .runnerhubignore files ignore stays out, and so do .git\n" +
+			"and symbolic links that lead out of the folder. An unchanged folder is not uploaded again.",
+		Example: "  runnerctl submit job.yaml --follow\n  runnerctl submit job.yaml --source . --follow\n  runnerctl submit - --target workspace < job.yaml",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.File = args[0]
 			return run(c.Context(), o)
 		},
 	}
+	c.Flags().StringVar(&o.Source, "source", "", "folder whose files the job starts with")
 	c.Flags().StringVar(&o.Target, "target", "", "self (any of your runners, the default), workspace, or a runner's id or label")
 	c.Flags().StringVar(&o.Workspace, "workspace", "", "slug of the workspace that the job belongs to (default: your first)")
 	c.Flags().IntVar(&o.Priority, "priority", 0, "-100 to 100; higher runs first")
@@ -69,8 +73,13 @@ func submit(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	req := mcp.JobRequest{Spec: spec, Target: o.Target, Workspace: o.Workspace, Priority: o.Priority}
 	return o.F.AsPerson(func(client *mcpclient.Client) error {
+		if o.Source != "" {
+			if spec, err = withSource(ctx, o, client, spec); err != nil {
+				return err
+			}
+		}
+		req := mcp.JobRequest{Spec: spec, Target: o.Target, Workspace: o.Workspace, Priority: o.Priority}
 		if o.Check {
 			res, err := client.CheckJob(ctx, mcp.CheckJobArgs{JobRequest: req})
 			if err != nil {

@@ -1,0 +1,91 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/runnerhub/runnerhub/topology"
+)
+
+// Sources gets the trees that jobs start with. *source.Fetcher is one.
+type Sources interface {
+	// Fetch gets a source into dir, an empty folder of the attempt's own, and returns
+	// the folder with its tree, or why the attempt fails. ticket is the URL of the
+	// archive, for a source that has one. say is told what goes on, a line at a time.
+	Fetch(ctx context.Context, s *topology.Source, ticket, dir string, say func(line string)) (tree string, failure *topology.Failure)
+}
+
+// errOutOfTime is the cause of a preparation that the job's timeout ended.
+var errOutOfTime = errors.New("the job ran out of time")
+
+// prepare gets what the executor needs besides the spec: the source. dir is a folder
+// of the attempt's own, which the caller removes. The time that it takes is the job's.
+func (t *attempt) prepare(ctx context.Context, work topology.Work, dir string, obs topology.Observer) (topology.Work, *topology.Result) {
+	spec := work.Spec
+	if spec.Source == nil {
+		return work, nil
+	}
+	begin := time.Now()
+	if spec.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, time.Duration(spec.Timeout), errOutOfTime)
+		defer cancel()
+	}
+	obs.Phase(topology.PhasePreparing, "")
+	say := func(line string) {
+		_ = obs.Log(topology.Record{Time: time.Now(), Stream: topology.System, Data: []byte(line + "\n")}) // the observer stops the job then
+	}
+	tree, failure := t.source(ctx, spec.Source, dir, say)
+	switch {
+	case ctx.Err() != nil:
+		res := unprepared(context.Cause(ctx))
+		return work, &res
+	case failure != nil:
+		say(failure.Message)
+		if failure.Hint != "" {
+			say("Hint: " + failure.Hint)
+		}
+		return work, &topology.Result{Status: topology.Failed, Failure: failure}
+	}
+	if spec.Timeout > 0 {
+		left := *spec
+		left.Timeout = max(topology.Duration(time.Second), spec.Timeout-topology.Duration(time.Since(begin)))
+		work.Spec = &left
+	}
+	work.Source = tree
+	return work, nil
+}
+
+func (t *attempt) source(ctx context.Context, s *topology.Source, dir string, say func(string)) (string, *topology.Failure) {
+	if t.a.cfg.Sources == nil {
+		return "", &topology.Failure{Class: topology.ClassSource, Message: "This runner gets no sources.", Hint: "run the job on another one, or without a source"}
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		f := spoolFault(err)
+		return "", &topology.Failure{Class: topology.Class(f.Class), Message: f.Message, Hint: f.Hint}
+	}
+	ticket := ""
+	if t.lease.Source != nil {
+		ticket = t.lease.Source.URL
+	}
+	return t.a.cfg.Sources.Fetch(ctx, s, ticket, dir, say)
+}
+
+// unprepared is the result of an attempt that ended before its topology was begun.
+func unprepared(cause error) topology.Result {
+	if errors.Is(cause, errOutOfTime) {
+		return topology.Result{Status: topology.TimedOut, Failure: &topology.Failure{
+			Class: topology.ClassTimeout, Message: "The job ran out of time while its source was fetched.", Hint: "Raise timeout in the spec.",
+		}}
+	}
+	return topology.Result{Status: topology.Canceled, Failure: &topology.Failure{
+		Class: topology.ClassCanceled, Message: fmt.Sprintf("The job was ended before it began: %v", cause),
+	}}
+}
+
+// sourceDir is where an attempt's source is, in its entry of the spool.
+func (e *entry) sourceDir() string { return filepath.Join(e.dir, "source") }

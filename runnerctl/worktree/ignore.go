@@ -1,0 +1,97 @@
+package worktree
+
+import (
+	"path"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// rule is a line of a file in git's ignore syntax.
+type rule struct {
+	dir     string // the folder that the file is in, "." for the root
+	glob    string // relative to dir
+	anyDeep bool   // glob is a name, at any depth
+	dirOnly bool
+	include bool // it began with !
+}
+
+// parseIgnore reads the rules of an ignore file of a folder, as gitignore(5) has them.
+func parseIgnore(dir string, text []byte) []rule {
+	var rules []rule
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimRight(line, "\r\n")
+		// A space at the end counts where a backslash is before it.
+		for strings.HasSuffix(line, " ") && !strings.HasSuffix(line, `\ `) {
+			line = strings.TrimSuffix(line, " ")
+		}
+		r := rule{dir: dir, glob: line}
+		switch {
+		case line == "" || line[0] == '#':
+			continue
+		case line[0] == '!':
+			r.include, r.glob = true, line[1:]
+		}
+		r.glob, r.dirOnly = strings.CutSuffix(r.glob, "/")
+		r.anyDeep = !strings.Contains(r.glob, "/")
+		r.glob = strings.TrimPrefix(r.glob, "/")
+		if r.glob == "" {
+			continue
+		}
+		r.glob = withoutAlternatives(r.glob)
+		if doublestar.ValidatePattern(r.glob) {
+			rules = append(rules, r)
+		}
+	}
+	return rules
+}
+
+// withoutAlternatives has braces mean themselves, as they do to git.
+func withoutAlternatives(glob string) string {
+	var b strings.Builder
+	for i := 0; i < len(glob); i++ {
+		switch {
+		case glob[i] == '\\' && i+1 < len(glob):
+			b.WriteByte(glob[i])
+			i++
+		case glob[i] == '{', glob[i] == '}':
+			b.WriteByte('\\')
+		}
+		b.WriteByte(glob[i])
+	}
+	return b.String()
+}
+
+// matches says whether a rule is about a path of the tree.
+func (r rule) matches(name string, isDir bool) bool {
+	if r.dirOnly && !isDir {
+		return false
+	}
+	if r.dir != "." {
+		below, found := strings.CutPrefix(name, r.dir+"/")
+		if !found {
+			return false
+		}
+		name = below
+	}
+	if r.anyDeep {
+		name = path.Base(name)
+	}
+	if glob, deep := strings.CutSuffix(r.glob, "/**"); deep { // everything inside, but not the folder
+		if ok, _ := doublestar.Match(glob, name); ok {
+			return false
+		}
+	}
+	ok, _ := doublestar.Match(r.glob, name) // the pattern was validated
+	return ok
+}
+
+// ignored is what the last rule that matches says.
+func ignored(rules []rule, name string, isDir bool) bool {
+	for i := len(rules) - 1; i >= 0; i-- {
+		if rules[i].matches(name, isDir) {
+			return !rules[i].include
+		}
+	}
+	return false
+}
