@@ -65,7 +65,7 @@ func attempt(t *testing.T, healthy hub.Store, victim Victim, c useCase, n int, m
 	t.Helper()
 	w := newWorld(t, healthy)
 	c.prepare(w)
-	doomed := w.hub(victim.Store())
+	doomed := w.hubOn(victim.Store(), undeleting{w.bucket})
 	victim.Arm(n, m)
 	err := c.run(w, doomed)
 	if cut = victim.Disarm(); !cut && err != nil {

@@ -1,6 +1,8 @@
 package crashtest
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"time"
@@ -53,6 +55,10 @@ var useCases = []useCase{
 		return nil
 	}},
 	{name: "append to a log", prepare: running, run: appendLog, check: logged},
+	{name: "announce an artifact", prepare: running, run: announce, check: announced},
+	{name: "send an artifact", prepare: announcedOnce, run: sendFile, check: left},
+	{name: "send the last part of an artifact", prepare: halfSent, run: sendRest, check: left},
+	{name: "leave a file that the hub has", prepare: fileKnown, run: announce, check: left},
 	{name: "unpair a runner with a job", prepare: running, run: revoke, again: revokeAndSweep, check: ended(hub.JobQueued, 1, 1)},
 	{name: "start a pairing", prepare: nothing, run: startPairing, check: well},
 	{name: "approve a pairing", prepare: started, run: approve, again: approveAgain, check: well},
@@ -167,6 +173,81 @@ func logged(w *world, s hub.Store) error {
 		return fmt.Errorf("the bytes are %q, error %w", data, err)
 	}
 	return nil
+}
+
+// fileBytes is what the job leaves: more than a part has at least.
+var fileBytes = bytes.Repeat([]byte("0123456789abcdef"), dispatch.MinUploadPart/16+1)
+
+func announce(w *world, h *service) error {
+	sum := sha256.Sum256(fileBytes)
+	t, err := h.UploadArtifact(w.ctx, w.runner, dispatch.ArtifactRequest{
+		JobID: w.job, Proof: w.lease.Proof, File: hub.ArtifactFile{Name: "out", Path: "out/a"}, Size: int64(len(fileBytes)), Digest: sum[:],
+	})
+	if err == nil {
+		w.upload = t.Token
+	}
+	return err
+}
+
+func announcedOnce(w *world) {
+	running(w)
+	w.must(announce(w, w.healthy))
+}
+
+func halfSent(w *world) {
+	announcedOnce(w)
+	w.must(send(w, w.healthy, 0, fileBytes[:dispatch.MinUploadPart]))
+}
+
+// fileKnown has the owner leave the same bytes under another path.
+func fileKnown(w *world) {
+	running(w)
+	sum := sha256.Sum256(fileBytes)
+	t, err := w.healthy.UploadArtifact(w.ctx, w.runner, dispatch.ArtifactRequest{
+		JobID: w.job, Proof: w.lease.Proof, File: hub.ArtifactFile{Name: "out", Path: "out/other"}, Size: int64(len(fileBytes)), Digest: sum[:],
+	})
+	w.must(err)
+	w.upload = t.Token
+	w.must(send(w, w.healthy, 0, fileBytes))
+}
+
+func send(w *world, h *service, offset int64, data []byte) error {
+	got, err := h.WriteUpload(w.ctx, hub.Digest(w.upload), offset, int64(len(data)), bytes.NewReader(data))
+	if want := offset + int64(len(data)); err == nil && (got.NextOffset != want || got.Done != (want == int64(len(fileBytes)))) {
+		err = fmt.Errorf("the upload is told %+v", got)
+	}
+	return err
+}
+
+func sendFile(w *world, h *service) error { return send(w, h, 0, fileBytes) }
+
+func sendRest(w *world, h *service) error {
+	return send(w, h, dispatch.MinUploadPart, fileBytes[dispatch.MinUploadPart:])
+}
+
+// announced: there is an upload, and nothing to be seen of it.
+func announced(w *world, s hub.Store) error {
+	if _, err := s.UploadByToken(w.ctx, hub.Digest(w.upload)); err != nil {
+		return err
+	}
+	list, err := s.ListArtifacts(w.ctx, w.job, 1, "", 10)
+	if err == nil && len(list) != 0 {
+		err = fmt.Errorf("%d artifacts before any byte was sent", len(list))
+	}
+	return err
+}
+
+// left: the file is there, once, with all of its bytes.
+func left(w *world, s hub.Store) error {
+	a, err := s.GetArtifact(w.ctx, w.job, 1, "out/a")
+	if err != nil {
+		return err
+	}
+	data, err := w.bucket.Get(w.ctx, a.Key)
+	if err == nil && !bytes.Equal(data, fileBytes) {
+		err = fmt.Errorf("the artifact has %d bytes, or others", len(data))
+	}
+	return err
 }
 
 func revoke(w *world, h *service) error {

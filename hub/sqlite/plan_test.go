@@ -24,6 +24,9 @@ func TestPlans(t *testing.T) {
 		"upsertPresence": upsertPresence, "userByKey": userByKey, "userByLogin": userByLogin, "workspaceBySlug": workspaceBySlug,
 		"memberships": memberships, "updatePairing": updatePairing, "pairingByCode": pairingByCode,
 		"pairingByToken": pairingByToken, "deletePairings": deletePairings, "hasUsers": hasUsers,
+		"uploadByToken": uploadByToken, "openUpload": openUpload, "growUpload": growUpload, "listParts": listParts, "endUpload": endUpload,
+		"oldUploads": oldUploads, "sumUploads": sumUploads, "findBlob": findBlob, "keepBlob": keepBlob, "listArtifacts": listArtifacts,
+		"artifactByPath": artifactByPath, "deleteArtifacts": deleteArtifacts,
 	} {
 		query = named.ReplaceAllString(query, "'1'")
 		args := make([]any, strings.Count(query, "?"))
