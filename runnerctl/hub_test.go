@@ -41,6 +41,17 @@ func newMachine(t *testing.T) *machine {
 	return &machine{t: t, dir: t.TempDir(), begun: time.Now(), env: map[string]string{}, keyring: &memory{}, executor: &topologytest.Executor{}}
 }
 
+// copy is another machine with the same files and credentials.
+func (m *machine) copy() *machine {
+	m.t.Helper()
+	other := newMachine(m.t)
+	other.env, other.keyring, other.begun = m.env, m.keyring, m.begun
+	if err := os.CopyFS(other.dir, os.DirFS(m.dir)); err != nil {
+		m.t.Fatal(err)
+	}
+	return other
+}
+
 // onHub is a machine whose person is the admin of a new hub, by environment.
 func onHub(t *testing.T) (*machine, *servertest.Hub) {
 	t.Helper()

@@ -14,6 +14,7 @@ import (
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/cancel"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/download"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/explain"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/gc"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/jobs"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/login"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/logout"
@@ -30,6 +31,7 @@ import (
 	"github.com/runnerhub/runnerhub/runnerctl/iostreams"
 	"github.com/runnerhub/runnerhub/runnerctl/keyring"
 	"github.com/runnerhub/runnerhub/topology"
+	"github.com/runnerhub/runnerhub/topology/attempt"
 	"github.com/runnerhub/runnerhub/topology/compose"
 	"github.com/runnerhub/runnerhub/topology/docker"
 )
@@ -40,11 +42,11 @@ func Main() int {
 	f := &cmdutil.Factory{
 		IO: iostreams.System(), Getenv: os.Getenv, Now: time.Now, ConfigDir: config, StateDir: state,
 		Keyring: keyring.OpenSystem(0),
-		NewExecutor: func(ctx context.Context) (topology.Executor, error) {
-			return docker.New(ctx, docker.Options{})
-		},
 		Compose: compose.Load,
 		Signals: stopSignals,
+	}
+	f.NewExecutor = func(ctx context.Context) (topology.Executor, error) {
+		return docker.New(ctx, docker.Options{Options: attempt.Options{ReadyNetworks: f.Engine.Slots, Subnets: f.Engine.Subnets}})
 	}
 	return Execute(context.Background(), f, os.Args[1:])
 }
@@ -79,7 +81,7 @@ func NewRoot(f *cmdutil.Factory) *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &cmdutil.UsageError{Err: err} })
 	root.PersistentFlags().StringVar(&f.ProfileName, "profile", "", "name of the hub's profile (default: RUNNERCTL_PROFILE, or \"default\")")
 	root.AddCommand(
-		pair.New(f, nil), unpair.New(f, nil), run.New(f, nil), status.New(f, nil),
+		pair.New(f, nil), unpair.New(f, nil), run.New(f, nil), status.New(f, nil), gc.New(f, nil),
 		login.New(f, nil), logout.New(f, nil),
 		submit.New(f, nil), jobs.New(f, nil), logs.New(f, nil), explain.New(f, nil), artifacts.New(f, nil), download.New(f, nil), cancel.New(f, nil), retry.New(f, nil),
 		runners.New(f, nil), version.New(f),

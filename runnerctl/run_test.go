@@ -113,7 +113,7 @@ func TestRunWithoutAnEngine(t *testing.T) {
 func TestRunSaysWhatIsWrongWithItsFlags(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	for _, args := range [][]string{{"--log-level", "loud"}, {"--log-format", "xml"}} {
+	for _, args := range [][]string{{"--log-level", "loud"}, {"--log-format", "xml"}, {"--subnets", "10.0.0.0"}, {"--subnets", "fd00::/64"}, {"--subnets", "10.0.0.0/30"}, {"--subnets", "10.0.0.0/16,x"}} {
 		if r := m.run(append([]string{"run"}, args...)...); r.code != mcp.ExitUsage || !strings.Contains(r.stderr, args[0]) {
 			t.Errorf("%v: %+v", args, r)
 		}

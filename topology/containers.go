@@ -13,12 +13,6 @@ import (
 // DefaultWorkingDir is where the workspace of a job is mounted unless it says otherwise.
 const DefaultWorkingDir = "/workspace"
 
-// keepAlive holds a container open for steps, with nothing but a shell's own
-// words: it waits for a line on an input that never has one. It ignores the
-// signals that end steps; what it ignores it alone does, since steps are no
-// children of it.
-const keepAlive = `trap '' HUP INT TERM; read -r _`
-
 // jobContainer describes the job container, but for its network.
 func jobContainer(spec *Spec, id Identity, names Names, observed Observed) ContainerSpec {
 	dir := spec.Workspace()
@@ -30,7 +24,7 @@ func jobContainer(spec *Spec, id Identity, names Names, observed Observed) Conta
 		Init: observed.Engine.Init, Labels: id.Labels(RoleJob),
 	}
 	if len(spec.Steps) > 0 {
-		c.Entrypoint, c.Command = []string{spec.HoldingShell()}, []string{"-c", keepAlive}
+		c.Entrypoint, c.Command = []string{spec.HoldingShell()}, spec.stepsCommand(names.Mark())
 		c.OpenStdin = true
 	}
 	return c

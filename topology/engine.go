@@ -64,6 +64,12 @@ type Engine interface {
 	// and exit are listened for before the process exists. out is called from one
 	// goroutine; while it blocks the container's own writes come to block too.
 	Start(ctx context.Context, container string, out Output) (Process, error)
+	// Attach is Start for a container that was started already, be it by another
+	// process: out receives its output from the places in from on, with what it wrote
+	// while nobody listened. An engine keeps some tens of megabytes of output; where
+	// from lies before that, out is told so on System. KindNotRunning when the
+	// container was never started.
+	Attach(ctx context.Context, container string, from Offsets, out Output) (Process, error)
 	// Exec runs a process in a started container and waits for its end. Ending ctx
 	// abandons the process but does not end it.
 	Exec(ctx context.Context, container string, spec ExecSpec, out Output) (Exit, error)
@@ -73,6 +79,9 @@ type Engine interface {
 	// SignalAll sends a signal to every process of the container except its main
 	// process. shell is an interpreter of sh that the image has.
 	SignalAll(ctx context.Context, container, shell, signal string) error
+	// OutOfMemory says whether a process of a running container was killed for want of
+	// memory since it was last asked. shell is an interpreter of sh that the image has.
+	OutOfMemory(ctx context.Context, container, shell string) bool
 	// Usage is what a running container has consumed so far.
 	Usage(ctx context.Context, container string) (Usage, error)
 	// DiskUsage is what each of the containers, running or not, has written into its own
@@ -104,6 +113,9 @@ type Process interface {
 	// Wait returns how the process ended, after out has received all of its output.
 	// A second Wait returns the same.
 	Wait(ctx context.Context) (Exit, error)
+	// Write writes to the standard input of a container with OpenStdin, which stays
+	// open when the last one who writes to it has gone.
+	Write(p []byte) (int, error)
 	// Close stops listening; the process goes on. It must be called once, in the end.
 	Close()
 }

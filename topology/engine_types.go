@@ -1,11 +1,19 @@
 package topology
 
+import (
+	"net/netip"
+	"time"
+)
+
 // EngineInfo is what an engine says of itself.
 type EngineInfo struct {
 	Info
 	// Init says that the engine can put a process of its own in front of a
 	// container's that passes signals on and reaps orphans.
 	Init bool
+	// Routes are the addresses that the engine's machine reaches in some way already,
+	// default routes aside; nil when that is not known.
+	Routes []netip.Prefix
 	// Emulates lists further architectures (GOARCH words) whose programs run here.
 	Emulates []string
 }
@@ -33,7 +41,10 @@ type PullProgress struct {
 type NetworkSpec struct {
 	Name     string
 	Internal bool
-	Labels   map[string]string
+	// Subnet is the network's addresses in CIDR notation; "" leaves them to the engine.
+	// KindBusy when another network has some of them.
+	Subnet string
+	Labels map[string]string
 }
 
 // VolumeSpec is a volume to create.
@@ -71,7 +82,7 @@ type ContainerSpec struct {
 	// and from the raw sockets with which it could go round that.
 	NoMetadata bool
 	Init       bool // see EngineInfo.Init
-	OpenStdin  bool // standard input that nobody writes to and that never ends
+	OpenStdin  bool // standard input that never ends; see Process.Write
 	Labels     map[string]string
 
 	GroupAdd    []string
@@ -115,6 +126,9 @@ type ExecSpec struct {
 type Exit struct {
 	Code int  // 128+N where signal N ended it
 	OOM  bool // a process of the container was killed for want of memory meanwhile
+	// Outside says that the engine ended the container for a reason of its own, because it
+	// was being stopped for example, or for somebody else.
+	Outside bool
 }
 
 // Filter selects resources by their labels. Empty fields match everything, but
@@ -126,4 +140,32 @@ type Filter struct {
 	Epoch       int64
 	// Images has images listed too, which takes longer the more an engine has.
 	Images bool
+}
+
+// Offset is a place in a stream: how many bytes came before it, and the last of
+// them, by which it is recognised.
+type Offset struct {
+	Bytes int64  `json:"bytes"`
+	Tail  []byte `json:"tail,omitempty"`
+}
+
+// OffsetTail is how many bytes of Offset.Tail are enough.
+const OffsetTail = 64
+
+// Offsets are places in the output of a container, and when they were reached.
+type Offsets struct {
+	Stdout Offset    `json:"stdout"`
+	Stderr Offset    `json:"stderr"`
+	At     time.Time `json:"at,omitzero"`
+}
+
+// Of returns the place in a stream, nil for one that is not the container's own.
+func (o *Offsets) Of(s Stream) *Offset {
+	switch s {
+	case Stdout:
+		return &o.Stdout
+	case Stderr:
+		return &o.Stderr
+	}
+	return nil
 }

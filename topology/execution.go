@@ -39,6 +39,9 @@ type Work struct {
 	Metadata bool
 	// Collect says where what is kept of the workspace goes; nil keeps no files.
 	Collect *Collect
+	// Save, where set, is given what another process would have to know to take the
+	// attempt up, whenever that changes; see Executor.Adopt. The last one counts.
+	Save func(checkpoint []byte) error
 }
 
 // Collect is where files of a job go that are kept, and how much that may be.
@@ -46,6 +49,15 @@ type Collect struct {
 	Dir      string // a folder of this machine, made if need be
 	MaxFiles int    // 0 is any number
 	MaxBytes int64  // of all together; 0 is any number
+}
+
+// Resume is what a process that was killed has left of an attempt.
+type Resume struct {
+	// Checkpoint is the last that Work.Save was given, nil for none.
+	Checkpoint []byte
+	// Offsets say how far the output of each container is kept, by the service's name;
+	// "" is the job container.
+	Offsets map[string]Offsets
 }
 
 // Causes that end a running attempt early, given to context.WithCancelCause.
@@ -88,6 +100,9 @@ type Record struct {
 	Service string // a service's name; empty for the job container
 	Step    string // the step's name; empty outside steps
 	Data    []byte
+	// Offset is the end of Data in the container's stream, in bytes; see Engine.Attach.
+	// 0 for what is not from there, or is not to be resumed after.
+	Offset int64
 }
 
 // Observer hears about an attempt while it runs. Its methods may be called from
@@ -207,6 +222,11 @@ type Executor interface {
 	// errors become failures. ctx is ended with one of the causes above; the
 	// spec's timeout is kept by Run itself.
 	Run(ctx context.Context, work Work, obs Observer) Result
+	// Adopt takes up an attempt that another process of this runner was killed under
+	// and brings it to the end that Run would have: what still runs is listened to
+	// again, what has ended meanwhile is told of, and where the job had not begun all is
+	// made anew. Of the output nothing is lost and nothing comes twice.
+	Adopt(ctx context.Context, work Work, left Resume, obs Observer) Result
 	// Sweep removes what earlier runs of this runner left behind (a killed
 	// process, say), except the attempts in live, and says what it found.
 	Sweep(ctx context.Context, hub, runner string, live []Identity) (Leaks, error)

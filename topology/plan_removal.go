@@ -35,31 +35,36 @@ func PlanRemoval(observed Snapshot, cause string) Plan {
 // to this hub's runner, to none of the live attempts, is not a ready network in
 // keep, and is not used by a container that stays.
 func Leftovers(observed Snapshot, hub, runner string, live []Identity, keep []string) Snapshot {
-	var left Snapshot
-	ours := func(labels map[string]string) bool {
+	return unused(observed, keep, func(labels map[string]string) bool {
 		return labels[LabelHub] == hub && labels[LabelRunner] == runner && hub != "" && runner != "" &&
 			!slices.Contains(live, IdentityOf(labels))
-	}
+	})
+}
+
+// unused returns what of observed can go, but for networks and volumes in keep and
+// those that a container uses which stays.
+func unused(observed Snapshot, keep []string, goes func(labels map[string]string) bool) Snapshot {
+	var left Snapshot
 	used := slices.Clone(keep)
 	for _, c := range observed.Containers {
-		if ours(c.Labels) {
+		if goes(c.Labels) {
 			left.Containers = append(left.Containers, c)
 			continue
 		}
 		used = append(append(used, c.Networks...), c.Volumes...)
 	}
 	for _, n := range observed.Networks {
-		if ours(n.Labels) && !slices.Contains(used, n.Name) {
+		if goes(n.Labels) && !slices.Contains(used, n.Name) {
 			left.Networks = append(left.Networks, n)
 		}
 	}
 	for _, v := range observed.Volumes {
-		if ours(v.Labels) && !slices.Contains(used, v.Name) {
+		if goes(v.Labels) && !slices.Contains(used, v.Name) {
 			left.Volumes = append(left.Volumes, v)
 		}
 	}
 	for _, i := range observed.Images {
-		if ours(i.Labels) {
+		if goes(i.Labels) {
 			left.Images = append(left.Images, i)
 		}
 	}

@@ -13,6 +13,7 @@ type ObservedContainer struct {
 	Name     string
 	Labels   map[string]string
 	Running  bool
+	Started  bool     // at some time, whether or not it still runs
 	Networks []string // names
 	Volumes  []string // names
 }

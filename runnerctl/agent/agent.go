@@ -80,6 +80,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	defer lock.Close()
 	a.spool = sp
+	if err := sp.addRunner(a.cfg.RunnerID); err != nil {
+		a.logger.Warn("what this runner leaves could not be found by runnerctl gc once it is unpaired", "err", err)
+	}
 	hub := a.cfg.HubID
 	if hub == "" {
 		hub = sp.hubID()
@@ -100,9 +103,9 @@ func (a *Agent) run(ctx context.Context) error {
 	background, stop := context.WithCancel(ctx)
 	defer stop()
 	var loops sync.WaitGroup
+	recovered := a.recover(background) // before the engine's loop sweeps
 	loops.Go(func() { a.engine.run(background) })
 	loops.Go(func() { a.drainLoop(background) })
-	recovered := a.recover(background)
 
 	a.leaseLoop(a.leasing)
 	a.board.change(func(b *board) { b.draining = true })

@@ -8,7 +8,6 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/runnerhub/runnerhub/mcp"
@@ -42,56 +41,53 @@ type attempt struct {
 
 // run acknowledges, executes and reports. free is called once the slot may have its next job.
 func (t *attempt) run(free func()) {
-	begin := time.Now()
-	ctx, stop := context.WithCancelCause(t.a.hard)
-	defer stop(nil)
-	t.keeper = newKeeper(t.a.client, t.lease, stop, t.logger, t.a.unpaired)
-	// All times count from the lease's receipt on the monotonic clock: what this
-	// machine's calendar says does not matter. The hub gives the attempt up at its deadline.
-	if ms := t.lease.DeadlineMS; ms > 0 {
-		defer time.AfterFunc(time.Duration(ms)*time.Millisecond, t.keeper.lose).Stop()
-	}
-	if !t.keeper.acknowledge(ctx) {
-		t.finish(nil, nil, t.unbegun(context.Cause(ctx)), free)
+	received := time.Now()
+	h := t.holdLease(free, time.Duration(t.lease.DeadlineMS)*time.Millisecond)
+	defer h.end()
+	if !t.keeper.acknowledge(h.ctx) {
+		t.finish(nil, nil, t.unbegun(context.Cause(h.ctx)), free)
 		return
 	}
-
-	life, end := context.WithCancel(context.Background())
-	var loops sync.WaitGroup
-	loops.Go(func() { t.keeper.hold(life) })
-	loops.Go(func() { t.keeper.tell(life) })
-	defer loops.Wait()
-	defer end()
-	settled := func() { // nobody wants heartbeats from here on
-		end()
-		free()
-	}
-
-	spec, fault := t.spec()
-	if fault != nil {
-		t.finish(nil, nil, fault, settled)
-		return
-	}
-	e, err := t.a.spool.create(leaseRecord{RunnerID: t.id.Runner, HubID: t.id.Hub, Proof: proofOf(t.lease), LogURL: t.lease.LogURL})
+	h.renew()
+	kept := *t.lease
+	kept.Spec = nil
+	e, err := t.a.spool.create(leaseRecord{
+		RunnerID: t.id.Runner, HubID: t.id.Hub, Proof: proofOf(t.lease), LogURL: t.lease.LogURL,
+		Lease: &kept, Spec: t.lease.Spec, Received: received, Boot: bootID(),
+	})
 	if err != nil {
 		fault := spoolFault(err)
 		t.a.engine.failed(fault.Message)
-		t.finish(nil, nil, &report{Fail: fault}, settled)
+		t.finish(nil, nil, &report{Fail: fault}, h.settled)
 		return
 	}
-	log := newLogSpool(e, t.a.cfg.SpoolLimit)
+	t.carry(h, e, newLogSpool(e, t.a.cfg.SpoolLimit), t.a.cfg.Executor.Run)
+}
+
+// execute is Run of an executor, or what stands in for it.
+type execute func(context.Context, topology.Work, topology.Observer) topology.Result
+
+// carry has the job executed and reports how it ended.
+func (t *attempt) carry(h *held, e *entry, log *logSpool, run execute) {
+	begin := time.Now()
 	up := t.a.upload(context.Background(), e, log, t.logger)
+	spec, fault := t.spec()
+	if fault != nil {
+		log.Close()
+		t.finish(e, up, fault, h.settled)
+		return
+	}
 	t.logger.Info("running a job", "name", spec.Name, "image", spec.Image)
 
-	obs := &observer{ctx: ctx, keeper: t.keeper, log: log, stop: stop}
-	res := t.execute(ctx, topology.Work{Identity: t.id, Spec: spec, Collect: t.collect(e)}, e.sourceDir(), obs)
+	obs := &observer{ctx: h.ctx, keeper: t.keeper, log: log, stop: h.stop}
+	res := t.execute(h.ctx, run, topology.Work{Identity: t.id, Spec: spec, Collect: t.collect(e), Save: e.saveCheckpoint}, e.sourceDir(), obs)
 	t.keeper.phaseIs(topology.PhaseCollecting, "")
-	t.sendArtifacts(ctx, e, &res, obs)
+	t.sendArtifacts(h.ctx, e, &res, obs)
 	log.Close()
 	size, _ := log.Size()
-	rep := t.report(context.Cause(ctx), res, obs.failure(), size)
+	rep := t.report(context.Cause(h.ctx), res, obs.failure(), size)
 	t.logger.Info("the job ended", "status", res.Status, "ms", time.Since(begin).Milliseconds(), "failure", summary(res.Failure))
-	t.finish(e, up, rep, settled)
+	t.finish(e, up, rep, h.settled)
 }
 
 // spec is the job as this runner understands it, or why it does not.
@@ -123,7 +119,7 @@ func denied(d topology.Demand) *report {
 }
 
 // execute prepares and runs the job. dir is where its source may be while it runs. A panic costs this job and not the others.
-func (t *attempt) execute(ctx context.Context, work topology.Work, dir string, obs topology.Observer) (res topology.Result) {
+func (t *attempt) execute(ctx context.Context, run execute, work topology.Work, dir string, obs topology.Observer) (res topology.Result) {
 	defer func() {
 		if err := os.RemoveAll(dir); err != nil {
 			t.logger.Warn("the job's source cannot be removed yet", "err", err)
@@ -142,7 +138,7 @@ func (t *attempt) execute(ctx context.Context, work topology.Work, dir string, o
 	if ended := t.compose(ctx, &work, obs); ended != nil {
 		return *ended
 	}
-	return t.a.cfg.Executor.Run(ctx, work, obs)
+	return run(ctx, work, obs)
 }
 
 // report is what to tell the hub of an execution, nil if nobody wants to know.

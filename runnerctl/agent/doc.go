@@ -45,8 +45,8 @@
 // attempt's deadline. The hub takes a lease away only after it has itself been in reach for a TTL, so a late heartbeat
 // usually still renews it.
 //
-// This process dies: the system ends its file lock, the next one sweeps the
-// containers, sends what is in the spool, and reports an attempt without a report as lost (recover.go).
+// This process dies: the system ends its file lock, and the next one takes up what it was killed under (adopt.go), sweeps the
+// rest, sends what is in the spool, and reports an attempt that cannot be taken up as lost (recover.go).
 //
 // The machine sleeps: its monotonic clock stands still meanwhile, and the first heartbeat after it tells whether the
 // lease is still held.

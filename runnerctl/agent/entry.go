@@ -23,6 +23,12 @@ type leaseRecord struct {
 	HubID    string         `json:"hub_id"`
 	Proof    mcp.LeaseProof `json:"proof"`
 	LogURL   string         `json:"log_url"`
+
+	// What follows is needed to take the attempt up; see adopt.go.
+	Lease    *mcp.Lease `json:"lease,omitempty"`   // but for its spec
+	Spec     []byte     `json:"spec,omitempty"`    // as it came, be it JSON or not
+	Received time.Time  `json:"received,omitzero"` // by the machine's calendar
+	Boot     string     `json:"boot,omitempty"`    // the machine's start that its containers belong to
 }
 
 // report is an attempt's end, as it will be told to the hub. Exactly one field is set.

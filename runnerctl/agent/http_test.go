@@ -59,12 +59,23 @@ func child() bool {
 	if err != nil {
 		panic(err)
 	}
-	job := topologytest.NewExecutor(topologytest.Until(nil, nil, "first", "second"))
+	job := topologytest.NewExecutor(func(ctx context.Context, work topology.Work, obs topology.Observer) topology.Result {
+		if err := work.Save([]byte("half way")); err != nil {
+			panic(err)
+		}
+		written := int64(0)
+		for _, line := range []string{"first\n", "second\n"} {
+			written += int64(len(line))
+			_ = obs.Log(topology.Record{Time: time.Now(), Stream: topology.Stdout, Data: []byte(line), Offset: written})
+		}
+		<-ctx.Done()
+		return topologytest.Ended(ctx)
+	})
 	panic(agent.New(agent.Config{Client: c, Executor: job, RunnerID: "rnr-1", SpoolDir: os.Getenv(childSpool)}).Run(context.Background()))
 }
 
-// A runner that is killed with SIGKILL while it runs a job: its successor sweeps,
-// sends the rest of the log and reports the attempt lost.
+// A runner that is killed with SIGKILL while it runs a job: its successor spares the
+// job's containers, takes the job up, and sends all of the log and the result.
 func TestKilledAndRestarted(t *testing.T) {
 	t.Parallel()
 	h := newHub()
@@ -98,15 +109,21 @@ func TestKilledAndRestarted(t *testing.T) {
 	h.do(func() { killed = true })
 
 	job := &topologytest.Executor{Leftovers: topology.Leaks{Containers: 1}}
+	job.AdoptScript = func(left topology.Resume) topologytest.RunFunc {
+		if string(left.Checkpoint) != "half way" || left.Offsets[""].Stdout.Bytes != 13 || string(left.Offsets[""].Stdout.Tail) != "second\n" {
+			t.Errorf("what is left: %q %+v", left.Checkpoint, left.Offsets)
+		}
+		return topologytest.Exit(3, "third")
+	}
 	r := start(t, agent.Config{Client: dial(t, srv.URL), Executor: job, SpoolDir: dir})
 	j := settled(t, h, "job_1")
-	if len(j.Fails) != 1 || j.Fails[0].Class != "runner_lost" {
+	if len(j.Results) != 1 || *j.Results[0].ExitCode != 3 || j.Attempt != 1 {
 		t.Errorf("reports %+v %+v", j.Fails, j.Results)
 	}
-	if got := string(h.Log("job_1", 1)); got != "first\nsecond\n" {
+	if got := string(h.Log("job_1", 1)); got != "first\nsecond\nthird\n" {
 		t.Errorf("log %q", got)
 	}
-	if s := job.Sweeps(); len(s) != 1 || s[0].Hub != "hub-1" {
+	if s := job.Sweeps(); len(s) != 1 || s[0].Hub != "hub-1" || len(s[0].Live) != 1 || s[0].Live[0].Job != "job_1" {
 		t.Errorf("sweeps %+v", s)
 	}
 	r.Drain()

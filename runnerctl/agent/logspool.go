@@ -33,6 +33,7 @@ type logSpool struct {
 	dead    bool      // nothing can be sent any more: bytes are dropped
 	changed chan struct{}
 	buf     []byte
+	offsets offsetsFile
 }
 
 // segment is one file of log bytes; its first one stands at offset start.
@@ -59,7 +60,14 @@ func (l *logSpool) Append(ctx context.Context, r topology.Record) error {
 		return nil
 	}
 	l.buf = appendRecord(l.buf[:0], r)
-	return l.write(l.buf)
+	if err := l.offsets.note(l.entry, r, l.end+int64(len(l.buf))); err != nil {
+		return l.failed(err)
+	}
+	if err := l.write(l.buf); err != nil {
+		return err
+	}
+	l.offsets.noted()
+	return nil
 }
 
 // await gives up the lock until something changes; it is false if ctx ended.
@@ -137,6 +145,7 @@ func (l *logSpool) Close() {
 		return
 	}
 	l.closed = true
+	l.offsets.close()
 	if l.out != nil {
 		_ = l.out.Close()
 		l.out = nil

@@ -13,11 +13,13 @@ import (
 // long, and the hub takes log bytes for a day after one.
 const tooOld = 72 * time.Hour
 
-// recover sends what an earlier process left in the spool. The channel is closed when it is done.
+// recover takes up what an earlier process was killed under, and sends what else it
+// left in the spool. The channel is closed when that is sent. It is called before the first sweep, which
+// spares what is taken up.
 //
 // An attempt that has a report is told to the hub as it is. One that has none
-// was interrupted: the process was killed or the machine lost power. Its containers are swept
-// first; then it is reported as failed with class runner_lost, at once instead of a
+// was interrupted. Where the machine has been started since, or the lease has run out, it is reported as failed with class
+// runner_lost once its containers are swept, at once instead of a
 // TTL later, and the hub runs the job again. It is not given back with
 // release_job: that costs no attempt, and a job that takes its runner down with it would come back forever.
 func (a *Agent) recover(ctx context.Context) <-chan struct{} {
@@ -32,6 +34,10 @@ func (a *Agent) recover(ctx context.Context) <-chan struct{} {
 	}
 	var each sync.WaitGroup
 	for _, e := range found {
+		if a.adoptable(e) {
+			a.adopt(e)
+			continue
+		}
 		// One that cannot be sent (its hub has moved) must not hold up the others.
 		each.Go(func() { a.recoverEntry(ctx, e) })
 	}

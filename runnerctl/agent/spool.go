@@ -14,8 +14,11 @@ import (
 //
 //	lock                    held by the process that uses it
 //	hub                     the hub's id
+//	runners                 the ids of the runners that used it, the latest last
 //	attempts/JOB.N.EPOCH/   one entry an attempt, removed once the hub has settled it
-//	    lease.json          the proof, for the owner's eyes only
+//	    lease.json          the lease with its proof, for the owner's eyes only
+//	    checkpoint.json     what the executor needs to take the attempt up
+//	    offsets.0, .1       how far the containers' output is in the log
 //	    report.json         how the attempt ended; absent while it runs
 //	    source/             the tree that the job starts with, while it runs
 //	    log.OFFSET          log bytes from that offset on, removed once they are sent

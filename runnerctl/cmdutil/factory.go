@@ -4,6 +4,7 @@ package cmdutil
 
 import (
 	"context"
+	"net/netip"
 	"path/filepath"
 	"time"
 
@@ -37,6 +38,8 @@ type Factory struct {
 
 	// Keyring is the system's.
 	Keyring keyring.Store
+	// Engine says how NewExecutor's executor is to use the engine.
+	Engine EngineOptions
 	// NewExecutor connects to this machine's container engine.
 	NewExecutor func(ctx context.Context) (topology.Executor, error)
 	// Compose reads the Compose files of jobs from their sources; see agent.Compose.
@@ -107,4 +110,10 @@ func (f *Factory) Interruptible(c *cobra.Command) {
 		cancel()
 	}()
 	c.SetContext(ctx)
+}
+
+// EngineOptions are what a runner wants of its executor.
+type EngineOptions struct {
+	Slots   int            // how many jobs run at once; 0 is one
+	Subnets []netip.Prefix // where networks get their addresses from; nil is the default, empty the engine's own choice
 }

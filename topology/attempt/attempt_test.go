@@ -197,21 +197,12 @@ func TestNoAlwaysStepAfterACancel(t *testing.T) {
 
 func TestImageWithoutAShell(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		b.fake.AddProgram(`trap '' HUP INT TERM; read -r _`, func(*topologytest.FakeProcess) int { return 127 })
+		b.fake.AddProgram(topology.StepsName, func(*topologytest.FakeProcess) int { return 127 })
 		r := b.run(b.Context(), &topology.Spec{Steps: []topology.Step{{Name: "a", Run: "hang"}, {Name: "b", Run: "ok", Always: true}}})
 		b.want(r, "failed spec_invalid")
 		if !strings.Contains(r.Failure.Message, "has no /bin/sh") {
 			b.Errorf("%+v", r.Failure)
 		}
-	})
-}
-
-func TestExecThatCameTooLate(t *testing.T) {
-	inBubble(t, func(b *bench) {
-		b.fake.AddProgram(`trap '' HUP INT TERM; read -r _`, func(*topologytest.FakeProcess) int { return 127 })
-		b.fake.FailNext("Exec", &topology.EngineError{Kind: topology.KindOther, Op: "exec", Err: errors.New("unable to upgrade, received 500")})
-		r := b.run(b.Context(), &topology.Spec{Steps: []topology.Step{{Name: "a", Run: "ok"}}})
-		b.want(r, "failed spec_invalid")
 	})
 }
 

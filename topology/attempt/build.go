@@ -60,7 +60,7 @@ func (x *execution) build(ctx context.Context, op topology.Op) error {
 	}
 	// Ending ctx ends the build, and the engine leaves no image of it.
 	err = packed(func(r io.Reader) error {
-		return x.e.engine.Build(ctx, spec, r, func(s topology.Stream, data []byte) { log.write("", s, data) })
+		return x.e.engine.Build(ctx, spec, r, func(s topology.Stream, data []byte) { log.write("", s, data, 0) })
 	}, func(w *tar.Writer) error { return buildContext.pack(ctx, w) })
 	if err == nil {
 		x.say("Built the image of the service %s in %s", op.Service, time.Since(begin).Round(10*time.Millisecond))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -17,9 +18,12 @@ import (
 type Options struct {
 	// ReadyNetworks is how many networks each runner keeps, those in use included, so
 	// that no job waits for one to be made; a job beyond that makes its own. It should
-	// be the number of jobs at a time. Default 1; negative is none. An engine has
-	// addresses for about thirty networks in all.
+	// be the number of jobs at a time. Default 1; negative is none.
 	ReadyNetworks int
+	// Subnets is where networks get their addresses from: ranges of IPv4, in the order of
+	// preference. nil is DefaultSubnets; empty leaves the choice to the engine, whose own
+	// pools hold about thirty networks in all.
+	Subnets []netip.Prefix
 	// Removals is how many topologies are removed at the same time, default 2. More
 	// slows the jobs that run meanwhile.
 	Removals int
@@ -41,6 +45,9 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	if o.ReadyNetworks == 0 {
 		o.ReadyNetworks = 1
+	}
+	if o.Subnets == nil {
+		o.Subnets = DefaultSubnets
 	}
 	if o.Removals <= 0 {
 		o.Removals = 2
@@ -72,6 +79,7 @@ func (o Options) logLimit() *rate.Limiter {
 type Executor struct {
 	engine topology.Engine
 	opts   Options
+	nets   *subnets
 	pool   *pool
 	reaper *reaper
 	pulls  *pulls
@@ -87,8 +95,9 @@ var _ topology.Executor = (*Executor)(nil)
 func New(engine topology.Engine, opts Options) *Executor {
 	opts = opts.withDefaults()
 	e := &Executor{engine: engine, opts: opts, active: map[topology.Identity]int{}, pulls: newPulls(engine)}
-	e.pool = newPool(engine, opts)
-	e.reaper = newReaper(engine, e.pool, opts)
+	e.nets = newSubnets(engine, opts.Subnets, e.routes)
+	e.pool = newPool(engine, e.nets, opts)
+	e.reaper = newReaper(engine, e.pool, e.nets, opts)
 	return e
 }
 
@@ -118,6 +127,15 @@ func (e *Executor) engineInfo(ctx context.Context) (topology.EngineInfo, error) 
 		return e.engineInfo(ctx)
 	}
 	return *known, nil
+}
+
+// routes are the machine's as of the last Probe.
+func (e *Executor) routes(ctx context.Context) []netip.Prefix {
+	info, err := e.engineInfo(ctx)
+	if err != nil {
+		return nil // what asks is about to hear the same of the engine
+	}
+	return info.Routes
 }
 
 // enter keeps the attempt's topology from being swept until leave.

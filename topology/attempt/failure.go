@@ -77,6 +77,15 @@ func engineWords(err error) string {
 	return err.Error()
 }
 
+// outsideFailure is the end of a container that the engine ended.
+func outsideFailure(container string) topology.Failure {
+	return topology.Failure{
+		Class: topology.ClassDockerUnavailable, Container: container,
+		Message: fmt.Sprintf("The Docker engine ended the container %s: it was stopped or restarted, or somebody stopped the container.", container),
+		Hint:    "See what happened to the engine on the runner's machine: `docker events --since 1h`, or its journal.",
+	}
+}
+
 // explainExit says what an exit code other than 0 means. said is the end of the output.
 func explainExit(who string, exit topology.Exit, spec *topology.Spec, said []string) topology.Failure {
 	f := topology.Failure{

@@ -208,11 +208,11 @@ func TestPumpSlowsDown(t *testing.T) {
 		p := newPump(obs, "db", rate.NewLimiter(1<<20, 4<<20), noFailure(t))
 		begin := time.Now()
 		line := bytes.Repeat([]byte("0123456789abcde\n"), 4<<20/16)
-		p.write("", topology.Stdout, line)
+		p.write("", topology.Stdout, line, 0)
 		if took := time.Since(begin); took != 0 {
 			t.Errorf("the burst took %s", took)
 		}
-		p.write("", topology.Stdout, line)
+		p.write("", topology.Stdout, line, 0)
 		if took := time.Since(begin); took < 3900*time.Millisecond || took > 4100*time.Millisecond {
 			t.Errorf("took %s", took)
 		}

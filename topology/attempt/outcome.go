@@ -38,7 +38,11 @@ func (x *execution) failed(err error) outcome {
 	if x.ctx.Err() != nil {
 		return x.ended(topology.Exit{}, err)
 	}
-	o := x.refuse(failureOf(err))
+	f := failureOf(err)
+	if x.jobStarted() && topology.KindOf(err) == topology.KindUnavailable {
+		f.Message = "The connection to the Docker engine broke while the job ran, because it was stopped or restarted for example: " + f.Message
+	}
+	o := x.refuse(f)
 	o.stopped = true
 	return o
 }
@@ -55,6 +59,11 @@ func (x *execution) exited(who string, exit topology.Exit, err error) outcome {
 		return o
 	}
 	o.result.Status = topology.Failed
+	if exit.Outside {
+		f := outsideFailure("job")
+		o.result.Failure, o.stopped = &f, true
+		return o
+	}
 	said := x.log.tail.lines(3)
 	f := explainExit(who, exit, x.spec, said)
 	if f.Class == topology.ClassScript && saysFull(said) {
@@ -140,14 +149,7 @@ func (x *execution) result(o outcome) topology.Result {
 	x.mu.Lock()
 	r.Usage = x.usage
 	x.mu.Unlock()
-	if len(x.observed.Images) > 0 {
-		r.Images = map[string]string{}
-		for ref, image := range x.observed.Images {
-			if r.Images[ref] = image.Digest; image.Digest == "" {
-				r.Images[ref] = image.ID
-			}
-		}
-	}
+	r.Images = x.digests()
 	if r.Failure != nil && r.Failure.Class != topology.ClassCanceled {
 		x.say("%s", r.Failure.Message)
 		if r.Failure.Hint != "" {
@@ -155,6 +157,20 @@ func (x *execution) result(o outcome) topology.Result {
 		}
 	}
 	return r
+}
+
+// digests says which images the attempt runs, by reference.
+func (x *execution) digests() map[string]string {
+	if len(x.observed.Images) == 0 {
+		return x.resumed.Images
+	}
+	out := map[string]string{}
+	for ref, image := range x.observed.Images {
+		if out[ref] = image.Digest; image.Digest == "" {
+			out[ref] = image.ID
+		}
+	}
+	return out
 }
 
 // logFailed ends the attempt when its log cannot be kept.

@@ -15,6 +15,7 @@ import (
 // thus used by one attempt at a time, always of the same runner.
 type pool struct {
 	engine topology.Engine
+	nets   *subnets
 	opts   Options
 	life   context.Context
 	end    context.CancelFunc
@@ -33,9 +34,9 @@ type poolKey struct {
 	internal    bool
 }
 
-func newPool(engine topology.Engine, opts Options) *pool {
+func newPool(engine topology.Engine, nets *subnets, opts Options) *pool {
 	p := &pool{
-		engine: engine, opts: opts, all: map[string]bool{},
+		engine: engine, nets: nets, opts: opts, all: map[string]bool{},
 		ready: map[poolKey][]string{}, making: map[poolKey]int{}, used: map[poolKey]int{},
 	}
 	p.life, p.end = context.WithCancel(context.Background())
@@ -57,6 +58,17 @@ func (p *pool) take(hub, runner string, internal bool) string {
 	}
 	p.refill(key)
 	return name
+}
+
+// adopt makes a network of an earlier process's pool one of this pool's, in use.
+func (p *pool) adopt(hub, runner string, internal bool, name string) {
+	if name == "" {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.used[poolKey{hub, runner, internal}]++
+	p.all[name] = true
 }
 
 // warm has the pool of a runner filled.
@@ -82,7 +94,7 @@ func (p *pool) make(key poolKey) {
 	p.mu.Lock()
 	p.all[name] = true // before it exists, so that no sweep takes it for a leftover
 	p.mu.Unlock()
-	err := p.engine.CreateNetwork(p.life, topology.NetworkSpec{
+	err := p.nets.create(p.life, topology.NetworkSpec{
 		Name: name, Internal: key.internal, Labels: topology.PoolLabels(key.hub, key.runner),
 	})
 	p.mu.Lock()
@@ -114,6 +126,9 @@ func (p *pool) give(ctx context.Context, hub, runner string, internal bool, name
 
 func (p *pool) discard(ctx context.Context, name string) error {
 	err := removeOne(ctx, func(ctx context.Context) error { return p.engine.RemoveNetwork(ctx, name) })
+	if err == nil {
+		p.nets.removed(name)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.all, name) // what could not be removed is a leftover from now on

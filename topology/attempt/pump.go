@@ -53,6 +53,7 @@ type piece struct {
 	stream topology.Stream
 	step   string
 	data   []byte
+	end    int64 // of data in the container's stream, 0 if that does not matter
 }
 
 func newPump(obs topology.Observer, service string, limit *rate.Limiter, failed func(error)) *pump {
@@ -64,8 +65,9 @@ func newPump(obs topology.Observer, service string, limit *rate.Limiter, failed 
 	return p
 }
 
-// write takes output of the container; it blocks as the observer falls behind.
-func (p *pump) write(step string, stream topology.Stream, data []byte) {
+// write takes output of the container; it blocks as the observer falls behind. end
+// is the place of data's end in the stream, 0 where it is of no use.
+func (p *pump) write(step string, stream topology.Stream, data []byte, end int64) {
 	p.tail.write(data)
 	p.busy(true)
 	defer p.busy(false)
@@ -73,14 +75,22 @@ func (p *pump) write(step string, stream topology.Stream, data []byte) {
 		n := min(len(data), tricklePiece)
 		p.slow(n)
 		p.await()
-		p.push(piece{time.Now(), stream, step, append([]byte(nil), data[:n]...)})
+		p.push(piece{time.Now(), stream, step, append([]byte(nil), data[:n]...), before(end, len(data)-n)})
 		data = data[n:]
 	}
 }
 
 // system takes a sentence of the runner's. It is never held back.
 func (p *pump) system(step, text string) {
-	p.push(piece{time.Now(), topology.System, step, []byte(text + "\n")})
+	p.push(piece{time.Now(), topology.System, step, []byte(text + "\n"), 0})
+}
+
+// before is the place of n bytes before end.
+func before(end int64, n int) int64 {
+	if end == 0 {
+		return 0
+	}
+	return end - int64(n)
 }
 
 func (p *pump) busy(writing bool) {

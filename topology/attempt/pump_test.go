@@ -34,7 +34,7 @@ func TestPumpKeepsEveryByteInOrder(t *testing.T) {
 			stream = topology.Stderr
 		}
 		want[stream].Write(data)
-		p.write("", stream, data)
+		p.write("", stream, data, 0)
 	}
 	p.close(false)
 	for stream, data := range want {
@@ -62,22 +62,22 @@ func TestPumpRecords(t *testing.T) {
 			}
 			return strings.Join(out, " ")
 		}
-		p.write("a", topology.Stdout, []byte("one\ntwo\nthr"))
+		p.write("a", topology.Stdout, []byte("one\ntwo\nthr"), 0)
 		if got := texts(); got != `stdout/a:"one\ntwo\n"` {
 			t.Error(got)
 		}
-		p.write("a", topology.Stdout, []byte("ee\n"))
+		p.write("a", topology.Stdout, []byte("ee\n"), 0)
 		if got := texts(); got != `stdout/a:"one\ntwo\n" stdout/a:"three\n"` {
 			t.Error(got)
 		}
-		p.write("a", topology.Stderr, []byte("prompt> "))
+		p.write("a", topology.Stderr, []byte("prompt> "), 0)
 		time.Sleep(linger) // virtual time
 		if got := texts(); !strings.HasSuffix(got, `stderr/a:"prompt> "`) {
 			t.Error(got)
 		}
-		p.write("a", topology.Stdout, []byte("half"))
+		p.write("a", topology.Stdout, []byte("half"), 0)
 		p.system("b", "next step")
-		p.write("b", topology.Stdout, []byte("rest"))
+		p.write("b", topology.Stdout, []byte("rest"), 0)
 		p.close(false)
 		if got := texts(); !strings.HasSuffix(got, `stdout/a:"half" system/b:"next step\n" stdout/b:"rest"`) {
 			t.Error(got)
@@ -90,7 +90,7 @@ func TestPumpLongLine(t *testing.T) {
 	obs := &topologytest.Observer{}
 	p := newPump(obs, "", nil, noFailure(t))
 	line := strings.Repeat("x", 10<<20) + "\n"
-	p.write("", topology.Stdout, []byte(line))
+	p.write("", topology.Stdout, []byte(line), 0)
 	p.close(false)
 	if obs.Text(topology.Stdout, "") != line {
 		t.Error("the line differs")
@@ -110,7 +110,7 @@ func TestPumpHoldsBack(t *testing.T) {
 		p := newPump(obs, "", nil, noFailure(t))
 		const total = backlogSoft + 100*tricklePiece
 		begin := time.Now()
-		p.write("", topology.Stdout, bytes.Repeat([]byte("0123456789abcde\n"), total/16))
+		p.write("", topology.Stdout, bytes.Repeat([]byte("0123456789abcde\n"), total/16), 0)
 		took := time.Since(begin)
 		if took < 99*trickleEvery || took > 102*trickleEvery {
 			t.Errorf("took %s", took)
@@ -129,7 +129,7 @@ func TestPumpReportsAnObserversError(t *testing.T) {
 	var failed []error
 	obs := &topologytest.Observer{OnLog: func(topology.Record) error { return full }}
 	p := newPump(obs, "", nil, func(err error) { failed = append(failed, err) })
-	p.write("", topology.Stdout, bytes.Repeat([]byte("line\n"), 1<<20)) // does not block
+	p.write("", topology.Stdout, bytes.Repeat([]byte("line\n"), 1<<20), 0) // does not block
 	p.close(false)
 	if len(failed) != 1 || !errors.Is(failed[0], full) {
 		t.Errorf("%v", failed)
@@ -141,7 +141,7 @@ func TestPumpCanBeDropped(t *testing.T) {
 	hold := make(chan struct{})
 	obs := &topologytest.Observer{OnLog: func(topology.Record) error { <-hold; return nil }}
 	p := newPump(obs, "", nil, noFailure(t))
-	p.write("", topology.Stdout, []byte("a\nb\n"))
+	p.write("", topology.Stdout, []byte("a\nb\n"), 0)
 	p.close(true) // does not wait for the observer
 	close(hold)
 	<-p.done

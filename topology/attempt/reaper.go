@@ -32,6 +32,7 @@ type removal struct {
 type reaper struct {
 	engine topology.Engine
 	pool   *pool
+	nets   *subnets
 	opts   Options
 	life   context.Context
 	end    context.CancelFunc
@@ -43,9 +44,9 @@ type reaper struct {
 	count int
 }
 
-func newReaper(engine topology.Engine, pool *pool, opts Options) *reaper {
+func newReaper(engine topology.Engine, pool *pool, nets *subnets, opts Options) *reaper {
 	r := &reaper{
-		engine: engine, pool: pool, opts: opts,
+		engine: engine, pool: pool, nets: nets, opts: opts,
 		slots: make(chan struct{}, opts.Removals), queue: make(chan struct{}, opts.Removals*backlogPerWorker),
 	}
 	r.idle = sync.NewCond(&r.mu)
@@ -101,7 +102,7 @@ func (r *reaper) remove(m removal) topology.Leaks {
 	left := m.known
 	var err error
 	for range rounds {
-		err = execute(ctx, r.engine, topology.PlanRemoval(left, "the attempt is over"))
+		err = execute(ctx, r.engine, r.nets, topology.PlanRemoval(left, "the attempt is over"))
 		var seen topology.Snapshot
 		var seenErr error
 		filter := m.id.Filter()
@@ -157,7 +158,7 @@ func (r *reaper) close(ctx context.Context) error {
 }
 
 // execute carries out a plan of removals as far as it can.
-func execute(ctx context.Context, engine topology.Engine, plan topology.Plan) error {
+func execute(ctx context.Context, engine topology.Engine, nets *subnets, plan topology.Plan) error {
 	const width = 4
 	return topology.Execute(ctx, plan, width, true, func(ctx context.Context, op topology.Op) error {
 		return removeOne(ctx, func(ctx context.Context) error {
@@ -165,7 +166,11 @@ func execute(ctx context.Context, engine topology.Engine, plan topology.Plan) er
 			case topology.OpRemoveContainer:
 				return engine.RemoveContainer(ctx, op.Target)
 			case topology.OpRemoveNetwork:
-				return engine.RemoveNetwork(ctx, op.Target)
+				err := engine.RemoveNetwork(ctx, op.Target)
+				if err == nil {
+					nets.removed(op.Target)
+				}
+				return err
 			case topology.OpRemoveVolume:
 				return engine.RemoveVolume(ctx, op.Target)
 			case topology.OpRemoveImage:

@@ -23,13 +23,14 @@ type partial struct {
 	time time.Time
 	step string
 	data []byte
+	end  int64 // of data in the container's stream; see piece
 }
 
 // add takes a piece. Lines wait for more of the same stream until whole is called.
 func (r *recorder) add(item piece) {
 	if item.stream == topology.System {
 		r.flush()
-		r.send(topology.System, partial{item.time, item.step, item.data})
+		r.send(topology.System, partial{item.time, item.step, item.data, 0})
 		return
 	}
 	if item.stream != r.last {
@@ -37,7 +38,7 @@ func (r *recorder) add(item piece) {
 		r.last = item.stream
 	}
 	p := r.of(item.stream)
-	if len(p.data) > 0 && p.step != item.step {
+	if len(p.data) > 0 && (p.step != item.step || (p.end == 0) != (item.end == 0)) {
 		r.send(item.stream, *p)
 		p.data = p.data[:0]
 	}
@@ -45,6 +46,7 @@ func (r *recorder) add(item piece) {
 		p.time, p.step = item.time, item.step
 	}
 	p.data = append(p.data, item.data...)
+	p.end = item.end
 	for len(p.data) >= recordLimit {
 		r.cut(item.stream, p)
 	}
@@ -64,7 +66,7 @@ func (r *recorder) cut(stream topology.Stream, p *partial) bool {
 	if n == 0 {
 		return false
 	}
-	r.send(stream, partial{p.time, p.step, p.data[:n]})
+	r.send(stream, partial{p.time, p.step, p.data[:n], before(p.end, len(p.data)-n)})
 	p.data = append(p.data[:0], p.data[n:]...)
 	return true
 }
@@ -104,7 +106,9 @@ func (r *recorder) flush() {
 func (r *recorder) send(stream topology.Stream, p partial) {
 	for data := p.data; len(data) > 0; {
 		n := min(len(data), recordLimit)
-		r.emit(topology.Record{Time: p.time, Stream: stream, Service: r.service, Step: p.step, Data: data[:n]})
+		r.emit(topology.Record{
+			Time: p.time, Stream: stream, Service: r.service, Step: p.step, Data: data[:n], Offset: before(p.end, len(data)-n),
+		})
 		data = data[n:]
 	}
 }

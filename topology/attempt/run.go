@@ -14,13 +14,14 @@ var errTimedOut = errors.New("the job ran out of time")
 
 // execution is one call of Run.
 type execution struct {
-	e     *Executor
-	id    topology.Identity
-	spec  *topology.Spec
-	work  topology.Work
-	names topology.Names
-	obs   topology.Observer
-	begin time.Time
+	e      *Executor
+	id     topology.Identity
+	spec   *topology.Spec
+	work   topology.Work
+	names  topology.Names
+	obs    topology.Observer // phases
+	phases *phaseClock
+	begin  time.Time
 
 	// ctx ends when the attempt is to stop, with the reason as its cause. live goes
 	// on until all has been said and done, and ends early only with the engine: the
@@ -33,6 +34,12 @@ type execution struct {
 	log      *pump // the job container's, and the runner's own words
 	observed topology.Observed
 	job      topology.Process
+	resumed  checkpoint // what this process took the attempt up with
+	saved    checkpoint // what another one would take it up with
+	marks    stepMarks
+	jobEnded chan struct{} // of a job with steps: closed when its container has
+	jobExit  topology.Exit // set before jobEnded is closed
+	jobErr   error
 	services map[string]*service
 	watchers sync.WaitGroup
 
@@ -40,36 +47,45 @@ type execution struct {
 	known   topology.Snapshot // what was created, or may have been
 	running bool              // the job container was started
 	disks   []diskLimit
+	tap     *tap // of the job container
 	usage   topology.Usage
 }
 
 // Run executes one attempt; see topology.Executor.
 func (e *Executor) Run(ctx context.Context, work topology.Work, obs topology.Observer) topology.Result {
 	tag := topology.NewTag()
-	id, spec := work.Identity, work.Spec.Unfold(work.Identity, tag)
-	e.enter(id)
+	work.Spec = work.Spec.Unfold(work.Identity, tag)
+	e.enter(work.Identity)
+	x := e.newExecution(ctx, work, obs, time.Now(), topology.NamesFor(work.Spec, work.Identity, tag))
+	x.saved.Tag = tag
+	return x.conclude(x.execute)
+}
+
+func (e *Executor) newExecution(ctx context.Context, work topology.Work, obs topology.Observer, begin time.Time, names topology.Names) *execution {
 	x := &execution{
-		e: e, id: id, spec: spec, work: work, begin: time.Now(),
-		names:    topology.NamesFor(spec, id, tag),
-		services: map[string]*service{},
+		e: e, id: work.Identity, spec: work.Spec, work: work, phases: newPhaseClock(obs), begin: begin, names: names,
+		services: map[string]*service{}, jobEnded: make(chan struct{}), saved: checkpoint{Begin: begin, Names: names},
 	}
-	phases := newPhaseClock(obs)
-	x.obs = phases
+	x.obs = x.phases
 	x.ctx, x.stop = context.WithCancelCause(ctx)
 	x.live, x.sever = context.WithCancelCause(context.WithoutCancel(ctx))
-	x.log = newPump(x.obs, "", e.opts.logLimit(), x.logFailed)
-	if spec.Timeout > 0 {
-		timer := time.AfterFunc(time.Duration(spec.Timeout), func() { x.stop(errTimedOut) })
+	x.log = newPump(x.obs, "", x.e.opts.logLimit(), x.logFailed)
+	return x
+}
+
+// conclude does the attempt's work and brings it to an end.
+func (x *execution) conclude(work func() outcome) topology.Result {
+	if x.spec.Timeout > 0 {
+		timer := time.AfterFunc(time.Until(x.begin.Add(time.Duration(x.spec.Timeout))), func() { x.stop(errTimedOut) })
 		defer timer.Stop()
 	}
 	x.watchers.Go(x.watchEngine)
-
-	out := x.execute()
+	out := work()
 	result := x.result(out)
 	x.obs.Phase(topology.PhaseCollecting, "")
 	x.collect(&result)
 	x.finish(&result)
-	result.Phases = phases.stop()
+	result.Phases = x.phases.stop()
 	return result
 }
 
@@ -91,6 +107,11 @@ func (x *execution) execute() outcome {
 	if err := x.bringUp(); err != nil {
 		return x.failed(err)
 	}
+	return x.runJob()
+}
+
+// runJob runs what the job is, in its container that was started.
+func (x *execution) runJob() outcome {
 	var out outcome
 	if len(x.spec.Steps) > 0 {
 		out = x.runSteps()
@@ -115,6 +136,7 @@ func (x *execution) bringUp() error {
 	if len(x.spec.Services) > 0 {
 		x.obs.Phase(topology.PhaseStartingServices, "")
 	}
+	x.save(func(c *checkpoint) { c.Network, c.Images = x.observed.Network, x.digests() }) // before anything is made
 	return topology.Execute(x.ctx, plan, 0, false, x.do)
 }
 
@@ -127,7 +149,7 @@ func (x *execution) do(ctx context.Context, op topology.Op) error {
 		x.note(func(s *topology.Snapshot) {
 			s.Networks = append(s.Networks, topology.ObservedNetwork{Name: op.Target})
 		})
-		return engine.CreateNetwork(x.live, *op.Network)
+		return x.e.nets.create(x.live, *op.Network)
 	case topology.OpCreateVolume:
 		x.note(func(s *topology.Snapshot) {
 			s.Volumes = append(s.Volumes, topology.ObservedVolume{Name: op.Target})
@@ -176,20 +198,42 @@ func (x *execution) note(change func(*topology.Snapshot)) {
 }
 
 func (x *execution) startJob(ctx context.Context, op topology.Op) error {
-	job, err := x.e.engine.Start(ctx, op.Target, func(s topology.Stream, data []byte) { x.log.write("", s, data) })
+	job, err := x.e.engine.Start(ctx, op.Target, x.jobTap(topology.Offsets{}).write)
 	if err != nil {
 		return x.jobStartError(err)
 	}
+	x.jobRuns(job)
+	x.save(func(c *checkpoint) { c.Started = true })
+	return nil
+}
+
+// jobTap is where the job container's output is to go.
+func (x *execution) jobTap(from topology.Offsets) *tap {
+	t := newTap(x.log, from)
+	if len(x.spec.Steps) > 0 {
+		t.mark, t.steps, t.ended = []byte(x.names.Mark()), x.spec.Steps, x.marks.ended
+	}
+	x.tap = t
+	return t
+}
+
+func (x *execution) jobRuns(job topology.Process) {
 	x.mu.Lock()
 	x.job, x.running = job, true
 	x.mu.Unlock()
-	x.boundDisk("job", op.Target, x.spec.Resources)
+	x.boundDisk("job", x.names.Job, x.spec.Resources)
 	x.watchers.Go(x.sampleUsage)
 	if x.spec.IdleTimeout > 0 {
 		x.log.speak()
 		x.watchers.Go(x.watchIdle)
 	}
-	return nil
+	if len(x.spec.Steps) == 0 {
+		return
+	}
+	x.watchers.Go(func() {
+		defer close(x.jobEnded)
+		x.jobExit, x.jobErr = job.Wait(x.live)
+	})
 }
 
 // errOver is the cause of whatever still goes on when the attempt has a result.
@@ -219,6 +263,7 @@ func (x *execution) finish(result *topology.Result) {
 	}
 	if x.job != nil {
 		x.job.Close()
+		x.tap.flush()
 	}
 	x.log.close(stale)
 	x.watchers.Wait()
@@ -226,6 +271,12 @@ func (x *execution) finish(result *topology.Result) {
 		result.Leaks = x.known.Count()
 	}
 	result.Usage.Wall = time.Since(x.begin)
+	x.save(func(c *checkpoint) { c.Result = result }) // before the containers go that could tell it again
+	x.remove()
+}
+
+// remove has removed what is known of the attempt.
+func (x *execution) remove() {
 	x.e.reaper.add(removal{
 		id: x.id, known: x.known, ready: x.observed.Network, internal: x.spec.Network == topology.NetworkRestricted,
 		done: func() { x.e.leave(x.id) },

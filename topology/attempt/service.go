@@ -31,18 +31,28 @@ type service struct {
 }
 
 func (x *execution) startService(ctx context.Context, op topology.Op) error {
+	return x.listenTo(op.Service, op.Target, func(svc *service) error {
+		process, err := x.e.engine.Start(ctx, op.Target, newTap(svc.log, topology.Offsets{}).write)
+		if err != nil {
+			return x.serviceStartError(svc, err)
+		}
+		svc.process = process
+		return nil
+	})
+}
+
+// listenTo makes a service the attempt's once begin has got its process.
+func (x *execution) listenTo(name, container string, begin func(*service) error) error {
 	svc := &service{
-		name: op.Service, container: op.Target, begin: time.Now(),
-		log: newPump(x.obs, op.Service, x.e.opts.logLimit(), x.logFailed), ended: make(chan struct{}),
+		name: name, container: container, begin: time.Now(),
+		log: newPump(x.obs, name, x.e.opts.logLimit(), x.logFailed), ended: make(chan struct{}),
 	}
-	process, err := x.e.engine.Start(ctx, op.Target, func(s topology.Stream, data []byte) { svc.log.write("", s, data) })
-	if err != nil {
+	if err := begin(svc); err != nil {
 		svc.log.close(false)
-		return x.serviceStartError(svc, err)
+		return err
 	}
-	svc.process = process
 	x.mu.Lock()
-	x.services[op.Service] = svc
+	x.services[name] = svc
 	x.mu.Unlock()
 	x.boundDisk(svc.name, svc.container, x.spec.Services[svc.name].Resources)
 	x.watchers.Go(func() { x.watchService(svc) })
@@ -162,6 +172,9 @@ func (x *execution) awaitCompleted(ctx context.Context, svc *service) error {
 
 // serviceDied is the failure of a service that ended when it should not have.
 func (x *execution) serviceDied(svc *service) error {
+	if svc.exit.Outside {
+		return &failureError{outsideFailure(svc.name)}
+	}
 	how := fmt.Sprintf("exited with code %d", svc.exit.Code)
 	if signal := signalOf(svc.exit.Code); signal != "" {
 		how = "was ended by " + signal

@@ -2,8 +2,8 @@ package attempt
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/runnerhub/runnerhub/topology"
@@ -18,16 +18,16 @@ const (
 	stepSkipped   = "skipped"
 )
 
-// stoppedState is what engines write into the output of a process that came too
-// late: its container had ended.
-const stoppedState = "cannot exec in a stopped " // state or container, by the version of runc
-
 // runSteps runs the steps one after the other in the job container. After a
 // failure only those marked always still run; after a stop none does.
 func (x *execution) runSteps() outcome {
-	var first *outcome
-	results := make([]topology.StepResult, 0, len(x.spec.Steps))
+	first := x.resumed.first()
+	results := append(make([]topology.StepResult, 0, len(x.spec.Steps)), x.resumed.Steps...)
 	for i, step := range x.spec.Steps {
+		if i < len(results) {
+			continue // it had ended before this process took the attempt up
+		}
+		x.saveSteps(results, first)
 		over := first != nil && (first.stopped || !step.Always)
 		if over || x.ctx.Err() != nil {
 			if first == nil {
@@ -64,9 +64,11 @@ func (x *execution) runSteps() outcome {
 // runStep runs one step and logs its boundaries.
 func (x *execution) runStep(i int, step topology.Step) (topology.StepResult, outcome) {
 	x.obs.Phase(topology.PhaseRunning, step.Name)
-	x.log.system(step.Name, fmt.Sprintf("Step %d of %d, %s", i+1, len(x.spec.Steps), step.Name))
-	result := topology.StepResult{Name: step.Name, StartedAt: time.Now()}
-	exit, err := x.execStep(step)
+	if !x.resumed.began(i) {
+		x.log.system(step.Name, fmt.Sprintf("Step %d of %d, %s", i+1, len(x.spec.Steps), step.Name))
+	}
+	result := topology.StepResult{Name: step.Name, StartedAt: x.stepBegins(i)}
+	exit, err := x.execStep(i, step)
 	result.Duration = time.Since(result.StartedAt)
 
 	var out outcome
@@ -74,8 +76,6 @@ func (x *execution) runStep(i int, step topology.Step) (topology.StepResult, out
 	case x.ctx.Err() != nil:
 		out = x.ended(exit, err)
 	case topology.KindOf(err) == topology.KindNotRunning, topology.KindOf(err) == topology.KindNotFound:
-		out = x.lostJob()
-	case x.overtaken(exit, err):
 		out = x.lostJob()
 	default:
 		out = x.exited("the step "+step.Name, exit, err)
@@ -88,30 +88,39 @@ func (x *execution) runStep(i int, step topology.Step) (topology.StepResult, out
 	return result, out
 }
 
-// execStep runs the script and, when the attempt is to stop, ends it.
-func (x *execution) execStep(step topology.Step) (topology.Exit, error) {
-	x.log.tail.reset()
+// execStep has the script run by the job container's shell and, when the attempt is
+// to stop, ends it.
+func (x *execution) execStep(i int, step topology.Step) (topology.Exit, error) {
+	if !x.resumed.began(i) {
+		x.log.tail.reset()
+	}
 	x.log.speak() // a step begins to be silent when it begins
-	done := make(chan struct{})
-	var exit topology.Exit
-	var err error
-	// The process is waited for as long as the engine lives: one that was told to
-	// stop still has something to say. Cutting it loose is finish's affair.
-	go func() {
-		defer close(done)
-		exit, err = x.e.engine.Exec(x.live, x.names.Job, topology.ExecSpec{
-			Argv: x.spec.StepArgv(step.Run), Env: step.Environ(), OOMShell: x.spec.HoldingShell(),
-		}, func(s topology.Stream, data []byte) { x.log.write(step.Name, s, data) })
-	}()
+	end := x.marks.end(i + 1)
+	if _, err := x.job.Write(fmt.Appendf(nil, "%d\n", i+1)); err != nil {
+		x.e.opts.Logger.Debug("the next step cannot be asked for", "step", step.Name, "error", err) // the container has ended, or the engine is gone: both show below
+	}
 	wait := func(ctx context.Context) (topology.Exit, error) {
 		select {
-		case <-done:
-			return exit, err
+		case <-end.done:
+			return topology.Exit{Code: end.code}, nil
+		case <-x.jobEnded:
 		case <-ctx.Done():
 			return topology.Exit{}, context.Cause(ctx)
 		}
+		select {
+		case <-end.done: // the last that the container said
+			return topology.Exit{Code: end.code}, nil
+		default:
+		}
+		if x.ctx.Err() != nil || x.jobErr != nil {
+			return x.jobExit, x.jobErr
+		}
+		return topology.Exit{}, errJobEnded
 	}
 	if exit, err := wait(x.ctx); x.ctx.Err() == nil {
+		if err == nil && exit.Code != 0 {
+			exit.OOM = x.e.engine.OutOfMemory(x.live, x.names.Job, x.spec.HoldingShell())
+		}
 		return exit, err
 	}
 	code, stopErr := x.terminate(wait, func(ctx context.Context) error {
@@ -119,34 +128,12 @@ func (x *execution) execStep(step topology.Step) (topology.Exit, error) {
 	})
 	if stopErr != nil {
 		x.sever(stopErr) // nothing more is to be had of this engine
-		<-done
 	}
 	return code, stopErr
 }
 
-// overtaken says whether a step ended as it did because its container had ended, or
-// was just ending. An engine answers an exec that came too late with whatever it
-// stumbled over, and one that came just in time is killed.
-func (x *execution) overtaken(exit topology.Exit, err error) bool {
-	var moment time.Duration
-	switch {
-	case topology.KindOf(err) == topology.KindOther:
-		moment = 5 * time.Second
-	case err == nil && exit.Code == 126:
-		if strings.Contains(strings.Join(x.log.tail.lines(1), ""), stoppedState) {
-			return true
-		}
-		moment = time.Second // a busy engine has no words for it at all
-	case err == nil && exit.Code == 137 && !exit.OOM:
-		moment = time.Second
-	default:
-		return false
-	}
-	ctx, cancel := context.WithTimeout(x.live, moment)
-	defer cancel()
-	_, waitErr := x.job.Wait(ctx)
-	return waitErr == nil
-}
+// errJobEnded is the end of a job container while a step was to run in it.
+var errJobEnded = &topology.EngineError{Kind: topology.KindNotRunning, Op: "run a step", Err: errors.New("the job container has ended")}
 
 // lostJob is the outcome of a job container that ended under its steps: the image
 // has no shell to hold it open with, or something killed it.

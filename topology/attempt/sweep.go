@@ -31,7 +31,7 @@ func (e *Executor) Sweep(ctx context.Context, hub, runner string, live []topolog
 			break
 		}
 		e.opts.Logger.Info("removing leftovers", "plan", plan.String())
-		failed = execute(ctx, e.engine, plan)
+		failed = execute(ctx, e.engine, e.nets, plan)
 	}
 	e.pool.warm(hub, runner)
 	return found, failed
@@ -49,3 +49,15 @@ func (e *Executor) leftovers(ctx context.Context, hub, runner string, live []top
 	// Asked after the look: what appeared in between belongs to an attempt or to the pool.
 	return topology.Leftovers(seen, hub, runner, append(e.activeAttempts(), live...), e.pool.names()), nil
 }
+
+// Survey lists what carries our labels; see topology.Cleaner.
+func (e *Executor) Survey(ctx context.Context) (topology.Snapshot, error) {
+	return e.engine.Observe(ctx, topology.Filter{})
+}
+
+// Remove removes what is in s; see topology.Cleaner.
+func (e *Executor) Remove(ctx context.Context, s topology.Snapshot) error {
+	return execute(ctx, e.engine, e.nets, topology.PlanRemoval(s, "its runner does not run"))
+}
+
+var _ topology.Cleaner = (*Executor)(nil)

@@ -30,6 +30,9 @@ func (e *Engine) CreateNetwork(ctx context.Context, spec topology.NetworkSpec) e
 	defer cancel()
 	noIPv6 := false // an address of that family would lead past what is blocked; some engines give one unless told
 	options := network.CreateOptions{Driver: "bridge", Internal: spec.Internal, EnableIPv6: &noIPv6, Labels: spec.Labels}
+	if spec.Subnet != "" {
+		options.IPAM = &network.IPAM{Config: []network.IPAMConfig{{Subnet: spec.Subnet}}}
+	}
 	if spec.Internal {
 		options.Options = map[string]string{noHostAddress: "true"}
 	}
@@ -54,8 +57,8 @@ func (e *Engine) CreateVolume(ctx context.Context, spec topology.VolumeSpec) err
 	return wrap("create volume "+spec.Name, err)
 }
 
-// CreateContainer makes a container. The engine keeps no log of it: its output is
-// read as it runs, and a second copy on disk would only fill the machine.
+// CreateContainer makes a container. Its output is read as it runs; the engine keeps
+// the last of it too, for the case that who reads it is killed.
 func (e *Engine) CreateContainer(ctx context.Context, spec topology.ContainerSpec) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -67,7 +70,7 @@ func (e *Engine) CreateContainer(ctx context.Context, spec topology.ContainerSpe
 		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
 	}
 	hostConfig := &container.HostConfig{
-		LogConfig:   container.LogConfig{Type: "none"},
+		LogConfig:   e.logConfig(),
 		NetworkMode: "none",
 		Tmpfs:       spec.Tmpfs,
 		DNS:         spec.Resolvers,

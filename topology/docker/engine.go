@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/docker/docker/api/types/build"
@@ -23,6 +25,9 @@ type Engine struct {
 	endpoint Endpoint
 	auth     *credentials
 	ooms     *oomCounts
+	// signalled has the containers that were sent a signal or removed from here.
+	signalled sync.Map
+	podman    atomic.Bool // as of the last Info
 	// resolvers stand in for the machine's own where containers cannot ask these.
 	resolvers []string
 	disk      *disk
@@ -53,13 +58,16 @@ func (e *Engine) Info(ctx context.Context) (topology.EngineInfo, error) {
 		e.disk.root.Store(&info.DockerRootDir)
 	}
 	arch, _ := goArch(info.Architecture)
+	engine := engineName(info.Name, info.OperatingSystem, info.ServerVersion)
+	e.podman.Store(strings.HasPrefix(engine, "podman "))
 	out := topology.EngineInfo{
 		Info: topology.Info{
-			Engine: engineName(info.Name, info.OperatingSystem, info.ServerVersion), Endpoint: e.endpoint.String(),
+			Engine: engine, Endpoint: e.endpoint.String(),
 			OS: info.OSType, Arch: arch,
 		},
 		Init:     info.InitBinary != "",
 		Emulates: emulated(e.endpoint, info.OperatingSystem, arch),
+		Routes:   routes(e.endpoint),
 	}
 	out.Capabilities = []string{"docker", out.OS, out.Arch}
 	for name := range info.Runtimes {

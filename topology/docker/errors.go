@@ -13,6 +13,8 @@ import (
 	"github.com/runnerhub/runnerhub/topology"
 )
 
+var errNeverStarted = errors.New("the container was never started")
+
 // wrap gives an error of the client's its meaning; nil stays nil.
 func wrap(op string, err error) error {
 	if err == nil {
@@ -56,7 +58,8 @@ func classify(err error) (topology.ErrorKind, string) {
 		return topology.KindNotRunning, ""
 	case errdefs.IsNotFound(err):
 		return topology.KindNotFound, ""
-	case has("already in progress", "has active endpoints", "volume is in use", "is in use", "network is being used"), errdefs.IsConflict(err):
+	case has("already in progress", "has active endpoints", "volume is in use", "is in use", "network is being used",
+		"pool overlaps with other one", "networks have overlapping ipv4"), errdefs.IsConflict(err):
 		return topology.KindBusy, ""
 	case errdefs.IsInvalidArgument(err):
 		return topology.KindInvalid, ""

@@ -42,7 +42,7 @@ func (e *Engine) Exec(ctx context.Context, name string, spec topology.ExecSpec, 
 	noteEarlyEnd(out, ended)
 	exit := topology.Exit{Code: state.ExitCode}
 	if exit.Code != 0 && spec.OOMShell != "" {
-		exit.OOM = e.oomSince(ctx, name, spec.OOMShell)
+		exit.OOM = e.OutOfMemory(ctx, name, spec.OOMShell)
 	}
 	return exit, nil
 }
@@ -95,6 +95,7 @@ func (e *Engine) execEnd(ctx context.Context, id string, copied <-chan error, se
 func (e *Engine) Signal(ctx context.Context, name, signal string) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
+	e.signalled.Store(name, true)
 	return wrap(fmt.Sprintf("send %s to container %s", signal, name), e.client.ContainerKill(ctx, name, signal))
 }
 

@@ -43,10 +43,10 @@ func (o *oomCounts) forget(name string) {
 	delete(o.count, name)
 }
 
-// oomSince says whether a process of a running container was killed for want of
+// OutOfMemory says whether a process of a running container was killed for want of
 // memory since it was last asked. An engine's own flag for that is set only once
 // the container has ended, and its event goes by whoever does not listen.
-func (e *Engine) oomSince(ctx context.Context, name, shell string) bool {
+func (e *Engine) OutOfMemory(ctx context.Context, name, shell string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	var text bytes.Buffer

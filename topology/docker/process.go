@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/pkg/stdcopy"
 
@@ -26,6 +25,9 @@ type process struct {
 	name   string
 	cancel context.CancelFunc
 	done   chan struct{}
+	stdin  io.Writer // nil where nobody can write
+	since  time.Time // what the engine did to the container before this is of no interest
+	taken  bool      // listened to by Attach
 
 	exit topology.Exit // set before done is closed
 	err  error
@@ -33,6 +35,7 @@ type process struct {
 
 // Start listens to a container and starts it.
 func (e *Engine) Start(ctx context.Context, name string, out topology.Output) (topology.Process, error) {
+	begin := time.Now()
 	// What listens outlives ctx, until Close; beginning to listen does not.
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, cancel)
@@ -44,7 +47,7 @@ func (e *Engine) Start(ctx context.Context, name string, out topology.Output) (t
 		}
 		return nil, wrap(op+" container "+name, err)
 	}
-	stream, err := e.client.ContainerAttach(streamContext(life), name, container.AttachOptions{Stream: true, Stdout: true, Stderr: true})
+	stream, err := e.client.ContainerAttach(streamContext(life), name, container.AttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
 	if err != nil {
 		return fail("attach to", err)
 	}
@@ -69,20 +72,26 @@ func (e *Engine) Start(ctx context.Context, name string, out topology.Output) (t
 		}
 		return nil, failed
 	}
-	p := &process{engine: e, name: name, cancel: cancel, done: make(chan struct{})}
-	go p.run(life, stream, exits, errs, out)
+	p := &process{engine: e, name: name, cancel: cancel, done: make(chan struct{}), stdin: stream.Conn, since: begin}
+	go p.run(life, output{func(to topology.Output) error { return demultiplex(stream.Reader, to) }, stream.Close}, exits, errs, out)
 	return p, nil
 }
 
+// output is where what a process writes comes from, and what ends that.
+type output struct {
+	copy  func(topology.Output) error
+	close func()
+}
+
 // run copies output and waits for the exit; both must be there for Wait to return.
-func (p *process) run(ctx context.Context, stream types.HijackedResponse, exits <-chan container.WaitResponse, errs <-chan error, out topology.Output) {
+func (p *process) run(ctx context.Context, stream output, exits <-chan container.WaitResponse, errs <-chan error, out topology.Output) {
 	defer close(p.done)
 	copied := make(chan error, 1)
 	var copying sync.WaitGroup
 	var seen activity
-	copying.Go(func() { copied <- demultiplex(stream.Reader, seen.watch(out)) })
+	copying.Go(func() { copied <- stream.copy(seen.watch(out)) })
 	defer copying.Wait()
-	defer stream.Close()
+	defer stream.close()
 	op := "wait for container " + p.name
 	var ended time.Time // of the output, when it ends before the process does
 	var broken error
@@ -111,6 +120,7 @@ func (p *process) run(ctx context.Context, stream types.HijackedResponse, exits 
 	noteEarlyEnd(out, ended)
 	if p.exit.Code != 0 {
 		p.exit.OOM = p.engine.oomKilled(ctx, p.name, p.exit.Code)
+		p.exit.Outside = !p.exit.OOM && p.engine.endedFromOutside(ctx, p.name, p.exit.Code, p.since, p.taken)
 	}
 }
 
@@ -143,6 +153,15 @@ func (p *process) Wait(ctx context.Context) (topology.Exit, error) {
 	}
 }
 
+// Write writes to the process's standard input.
+func (p *process) Write(data []byte) (int, error) {
+	if p.stdin == nil {
+		return 0, wrap("write to container "+p.name, errors.New("the container is not running"))
+	}
+	n, err := p.stdin.Write(data)
+	return n, wrap("write to container "+p.name, err)
+}
+
 // Close stops listening.
 func (p *process) Close() {
 	p.cancel()
@@ -152,11 +171,13 @@ func (p *process) Close() {
 // demultiplex hands the frames of a stream to out until its end.
 func demultiplex(r io.Reader, out topology.Output) error {
 	if out == nil {
-		out = func(topology.Stream, []byte) {}
+		out = silent
 	}
 	_, err := stdcopy.StdCopy(sink{topology.Stdout, out}, sink{topology.Stderr, out}, r)
 	return err
 }
+
+func silent(topology.Stream, []byte) {}
 
 type sink struct {
 	stream topology.Stream

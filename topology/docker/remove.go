@@ -25,7 +25,7 @@ func (e *Engine) Observe(ctx context.Context, filter topology.Filter) (topology.
 		return s, wrap("list containers", err)
 	}
 	for _, c := range containers {
-		o := topology.ObservedContainer{Name: c.ID, Labels: c.Labels, Running: c.State == "running"}
+		o := topology.ObservedContainer{Name: c.ID, Labels: c.Labels, Running: c.State == "running", Started: c.State != "created"}
 		if len(c.Names) > 0 {
 			o.Name = c.Names[0][1:] // the engine puts a slash in front
 		}
@@ -105,8 +105,12 @@ func (e *Engine) NetworkInUse(ctx context.Context, name string) (bool, error) {
 func (e *Engine) RemoveContainer(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
+	e.signalled.Store(name, true)
 	err := e.client.ContainerRemove(ctx, name, container.RemoveOptions{Force: true, RemoveVolumes: true})
 	e.ooms.forget(name)
+	if err == nil {
+		e.signalled.Delete(name)
+	}
 	return wrap("remove container "+name, err)
 }
 

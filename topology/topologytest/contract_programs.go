@@ -15,6 +15,7 @@ const (
 	scriptSleep  = `echo ready; exec sleep 1000`
 	scriptWrite  = `i=0; while [ $i -lt 2000 ]; do echo "line $i of a text that fills buffers"; i=$((i+1)); done; printf end`
 	scriptAppend = `test "$(cat /workspace/tree/in)" = given && test -x /workspace/tree/in && mkdir /workspace/out && echo made > /workspace/out/file && ln -s file /workspace/out/link && echo done`
+	scriptEcho   = `while read -r x; do echo "got $x"; [ "$x" != end ] || { printf '\377\000no line'; echo over >&2; exit 4; }; done`
 	scriptDirUse = `echo hello > /workspace/file && echo written`
 )
 
@@ -65,6 +66,23 @@ var contractPrograms = map[string]Program{
 		p.Symlink("file", "/workspace/out/link")
 		_, _ = fmt.Fprintln(p.Stdout, "done")
 		return 0
+	},
+	scriptEcho: func(p *FakeProcess) int {
+		for {
+			select {
+			case data := <-p.Stdin:
+				for line := range strings.Lines(string(data)) {
+					_, _ = fmt.Fprintf(p.Stdout, "got %s", line)
+					if line == "end\n" {
+						_, _ = fmt.Fprint(p.Stdout, "\xff\x00no line")
+						_, _ = fmt.Fprintln(p.Stderr, "over")
+						return 4
+					}
+				}
+			case <-p.Killed:
+				return 137
+			}
+		}
 	},
 	scriptDirUse: func(p *FakeProcess) int {
 		_, _ = fmt.Fprintln(p.Stdout, "written")

@@ -5,6 +5,7 @@ package topologytest
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,18 +22,23 @@ type RunFunc func(ctx context.Context, work topology.Work, obs topology.Observer
 type Executor struct {
 	// Script runs the attempts; nil is Exit(0).
 	Script RunFunc
+	// AdoptScript runs the attempts that are taken up; nil is Script.
+	AdoptScript func(left topology.Resume) RunFunc
 	// Info and ProbeErr are what Probe answers; a zero Info is a Docker on linux/amd64.
 	Info     topology.Info
 	ProbeErr error
+	// Seen is what Survey finds and Remove takes from.
+	Seen topology.Snapshot
 	// Leftovers is what Sweep claims to have found.
 	Leftovers topology.Leaks
 	SweepErr  error
 
-	mu     sync.Mutex
-	runs   []topology.Work
-	sweeps []Sweep
-	closed bool
-	active sync.WaitGroup
+	mu      sync.Mutex
+	runs    []topology.Work
+	sweeps  []Sweep
+	adopted []topology.Identity
+	closed  bool
+	active  sync.WaitGroup
 }
 
 // Sweep is a call of Executor.Sweep.
@@ -58,6 +64,25 @@ func (e *Executor) Run(ctx context.Context, work topology.Work, obs topology.Obs
 		script = Exit(0)
 	}
 	return script(ctx, work, obs)
+}
+
+// Adopt records the call like Run and runs AdoptScript.
+func (e *Executor) Adopt(ctx context.Context, work topology.Work, left topology.Resume, obs topology.Observer) topology.Result {
+	e.mu.Lock()
+	e.adopted = append(e.adopted, work.Identity)
+	adopt := e.AdoptScript
+	e.mu.Unlock()
+	if adopt == nil {
+		return e.Run(ctx, work, obs)
+	}
+	return adopt(left)(ctx, work, obs)
+}
+
+// Adopted returns whose attempts were taken up so far.
+func (e *Executor) Adopted() []topology.Identity {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([]topology.Identity(nil), e.adopted...)
 }
 
 // Sweep records the call.
@@ -140,3 +165,29 @@ func Ended(ctx context.Context) topology.Result {
 func Log(obs topology.Observer, line string) {
 	_ = obs.Log(topology.Record{Time: time.Now(), Stream: topology.Stdout, Data: []byte(line + "\n")})
 }
+
+// Survey answers with Seen.
+func (e *Executor) Survey(context.Context) (topology.Snapshot, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.Seen, nil
+}
+
+// Remove takes s from Seen.
+func (e *Executor) Remove(_ context.Context, s topology.Snapshot) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	gone := s.Among(e.Seen)
+	e.Seen.Containers = slices.DeleteFunc(e.Seen.Containers, func(c topology.ObservedContainer) bool {
+		return slices.ContainsFunc(gone.Containers, func(g topology.ObservedContainer) bool { return g.Name == c.Name })
+	})
+	e.Seen.Networks = slices.DeleteFunc(e.Seen.Networks, func(n topology.ObservedNetwork) bool {
+		return slices.ContainsFunc(gone.Networks, func(g topology.ObservedNetwork) bool { return g.Name == n.Name })
+	})
+	e.Seen.Volumes = slices.DeleteFunc(e.Seen.Volumes, func(v topology.ObservedVolume) bool {
+		return slices.ContainsFunc(gone.Volumes, func(g topology.ObservedVolume) bool { return g.Name == v.Name })
+	})
+	return nil
+}
+
+var _ topology.Cleaner = (*Executor)(nil)

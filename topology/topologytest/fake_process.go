@@ -1,9 +1,11 @@
 package topologytest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/runnerhub/runnerhub/topology"
@@ -17,6 +19,8 @@ type FakeProcess struct {
 	Argv           []string // with the entrypoint
 	Env            []string
 	Stdout, Stderr io.Writer
+	// Stdin yields what is written to the process; it never ends.
+	Stdin <-chan []byte
 	// Signals yields every signal but SIGKILL.
 	Signals <-chan string
 	// Killed is closed when the process is to end at once.
@@ -31,6 +35,7 @@ type FakeProcess struct {
 	kill      func()
 	done      chan struct{}
 	exit      topology.Exit
+	stdin     chan []byte
 }
 
 // fakeContainer is a container and the processes in it.
@@ -39,19 +44,28 @@ type fakeContainer struct {
 	spec topology.ContainerSpec
 	own  fakeTree // the files that are in no volume
 
+	log *fakeLog
+
 	mu    sync.Mutex
 	main  *FakeProcess // nil until started
 	execs map[*FakeProcess]bool
+	oom   bool // of a step
 }
 
 func newFakeContainer(f *Fake, spec topology.ContainerSpec) *fakeContainer {
-	return &fakeContainer{fake: f, spec: spec, own: fakeTree{}, execs: map[*FakeProcess]bool{}}
+	return &fakeContainer{fake: f, spec: spec, own: fakeTree{}, log: &fakeLog{}, execs: map[*FakeProcess]bool{}}
 }
 
 func (c *fakeContainer) isRunning() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.running()
+}
+
+func (c *fakeContainer) wasStarted() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.main != nil
 }
 
 // running wants c.mu held.
@@ -75,9 +89,9 @@ func (c *fakeContainer) spawn(argv, env []string, program Program, out topology.
 	p := &FakeProcess{
 		container: c,
 		Argv:      argv, Env: env, Stdout: fakeWriter{topology.Stdout, out}, Stderr: fakeWriter{topology.Stderr, out},
-		signals: make(chan string, 8), killed: make(chan struct{}), done: make(chan struct{}),
+		stdin: make(chan []byte, 64), signals: make(chan string, 8), killed: make(chan struct{}), done: make(chan struct{}),
 	}
-	p.Signals, p.Killed = p.signals, p.killed
+	p.Stdin, p.Signals, p.Killed = p.stdin, p.signals, p.killed
 	p.kill = sync.OnceFunc(func() { close(p.killed) })
 	go func() {
 		code := program(p)
@@ -128,6 +142,9 @@ func (f *Fake) Start(ctx context.Context, name string, out topology.Output) (top
 	}
 	argv := append(append([]string(nil), c.spec.Entrypoint...), c.spec.Command...)
 	program := f.program(argv)
+	if i := slices.Index(argv, topology.StepsName); i > 0 {
+		program = f.stepsProgram(c, argv[i+1:])
+	}
 	if program == nil {
 		return nil, fault(topology.KindCommand, op, "executable file not found in $PATH")
 	}
@@ -136,18 +153,39 @@ func (f *Fake) Start(ctx context.Context, name string, out topology.Output) (top
 	if c.main != nil {
 		return nil, fault(topology.KindInvalid, op, "already started")
 	}
-	c.main = c.spawn(argv, c.spec.Env, program, out)
+	listener := c.log.listen(topology.Offsets{}, out)
+	c.main = c.spawn(argv, c.spec.Env, program, c.log.write)
 	main := c.main
 	go func() { // what else runs in a container ends with its main process
 		<-main.done
 		c.kill()
 	}()
-	return &fakeMain{f, main}, nil
+	return &fakeMain{f, main, c.log, listener}, nil
+}
+
+// Attach listens to a container that was started.
+func (f *Fake) Attach(ctx context.Context, name string, from topology.Offsets, out topology.Output) (topology.Process, error) {
+	op := "attach to container " + name
+	if err := f.enter(ctx, "Attach", name); err != nil {
+		return nil, err
+	}
+	c, err := f.container(op, name)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.main == nil {
+		return nil, fault(topology.KindNotRunning, op, "the container was never started")
+	}
+	return &fakeMain{f, c.main, c.log, c.log.listen(from, out)}, nil
 }
 
 type fakeMain struct {
-	fake    *Fake
-	process *FakeProcess
+	fake     *Fake
+	process  *FakeProcess
+	log      *fakeLog
+	listener *fakeListener
 }
 
 func (m *fakeMain) Wait(ctx context.Context) (topology.Exit, error) {
@@ -165,7 +203,16 @@ func (m *fakeMain) Wait(ctx context.Context) (topology.Exit, error) {
 	}
 }
 
-func (m *fakeMain) Close() {}
+func (m *fakeMain) Write(data []byte) (int, error) {
+	select {
+	case m.process.stdin <- bytes.Clone(data):
+		return len(data), nil
+	case <-m.process.done:
+		return 0, fault(topology.KindNotRunning, "write to a container", "the container is not running")
+	}
+}
+
+func (m *fakeMain) Close() { m.log.leave(m.listener) }
 
 // Exec runs a program in a container.
 func (f *Fake) Exec(ctx context.Context, name string, spec topology.ExecSpec, out topology.Output) (topology.Exit, error) {

@@ -3,6 +3,7 @@ package topologytest
 import (
 	"context"
 	"maps"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,8 +18,26 @@ func (f *Fake) CreateNetwork(ctx context.Context, spec topology.NetworkSpec) err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	for _, other := range f.networks {
+		if other.Subnet != "" && overlap(other.Subnet, spec.Subnet) {
+			return fault(topology.KindBusy, "create network "+spec.Name, "pool overlaps with other one on this address space")
+		}
+	}
 	f.networks[spec.Name] = spec
 	return nil
+}
+
+// Subnet is what a network was created with.
+func (f *Fake) Subnet(network string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.networks[network].Subnet
+}
+
+func overlap(a, b string) bool {
+	p, errP := netip.ParsePrefix(a)
+	q, errQ := netip.ParsePrefix(b)
+	return errP == nil && errQ == nil && p.Overlaps(q)
 }
 
 // CreateVolume keeps spec.
@@ -89,7 +108,7 @@ func (f *Fake) Observe(ctx context.Context, filter topology.Filter) (topology.Sn
 		if !matches(c.spec.Labels, filter) {
 			continue
 		}
-		o := topology.ObservedContainer{Name: name, Labels: c.spec.Labels, Running: c.isRunning()}
+		o := topology.ObservedContainer{Name: name, Labels: c.spec.Labels, Running: c.isRunning(), Started: c.wasStarted()}
 		if c.spec.Network != "" {
 			o.Networks = []string{c.spec.Network}
 		}

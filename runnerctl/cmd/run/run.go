@@ -30,6 +30,7 @@ type Options struct {
 	Slots        int
 	Once         bool
 	DrainTimeout time.Duration
+	Subnets      string
 	LogLevel     string
 	LogFormat    string
 	Mirrors      []string
@@ -46,9 +47,10 @@ func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.C
 		Short: "Take jobs and run them until told to stop",
 		Long: "Take jobs and run them until told to stop. The first SIGTERM or SIGINT drains: no new jobs, the running ones finish or,\n" +
 			"after --drain-timeout, go back to the queue. A second one stops them at once and gives them back. A third one ends the\n" +
-			"program as it stands; the next start removes what it left.\n\n" +
-			"Results and log bytes that the hub has not confirmed are kept on disk and sent when it is in reach again, also after\n" +
-			"a restart of this program.",
+			"program as it stands.\n\n" +
+			"A program that was killed takes up the jobs that it ran when it is started again while their leases hold, and removes what\n" +
+			"else it left. Results and log bytes that the hub has not confirmed are kept on disk and sent when it is in reach\n" +
+			"again, also after a restart of this program.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch {
@@ -59,12 +61,18 @@ func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.C
 			case o.DrainTimeout < 0:
 				return cmdutil.Usagef("--drain-timeout must not be negative")
 			}
+			subnets, err := parseSubnets(o.Subnets)
+			if err != nil {
+				return err
+			}
+			o.F.Engine = cmdutil.EngineOptions{Slots: o.Slots, Subnets: subnets}
 			return run(c.Context(), o)
 		},
 	}
 	c.Flags().IntVar(&o.Slots, "slots", 1, "how many jobs to run at once, 1 to 256")
 	c.Flags().BoolVar(&o.Once, "once", false, "exit after one job")
 	c.Flags().DurationVar(&o.DrainTimeout, "drain-timeout", 0, "how long a drain waits for running jobs before it gives them back (default: until they end)")
+	c.Flags().StringVar(&o.Subnets, "subnets", "", "ranges that networks get their addresses from, `CIDR[,CIDR]`, or \"engine\" for Docker's own (default: 10.231.0.0/16,192.168.224.0/19)")
 	c.Flags().StringVar(&o.LogLevel, "log-level", "info", "debug, info, warn or error")
 	c.Flags().StringVar(&o.LogFormat, "log-format", "text", "text or json")
 	c.Flags().StringArrayVar(&o.Mirrors, "git-mirror", nil, "URL-PREFIX=LOCATION: fetch repositories whose URLs begin with the prefix from there first, a folder or a URL; may be repeated")

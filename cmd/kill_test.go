@@ -1,0 +1,362 @@
+package cmd_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/docker/docker/client"
+
+	"github.com/runnerhub/runnerhub/hub/server"
+	"github.com/runnerhub/runnerhub/hub/server/servertest"
+	"github.com/runnerhub/runnerhub/mcp"
+	"github.com/runnerhub/runnerhub/topology"
+	"github.com/runnerhub/runnerhub/topology/docker"
+)
+
+// moment is a call that a runner is killed at.
+type moment struct {
+	name  string
+	call  *regexp.Regexp // of "METHOD path body"
+	after bool           // the call was heard, and its answer is not
+}
+
+func at(name, call string) moment { return moment{name: name, call: regexp.MustCompile(call)} }
+
+func after(name, call string) moment {
+	return moment{name: name, call: regexp.MustCompile(call), after: true}
+}
+
+// TestRunnerIsKilled kills the real program again and again under one job, at a
+// call to the engine or to the hub each time, and starts it again: the job ends in
+// its first attempt, with each line of its output once, and leaves nothing.
+func TestRunnerIsKilled(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		spec    string
+		want    []string
+		moments []moment
+	}{
+		"steps": {
+			spec: `
+image: runnerhub/busybox:local
+steps:
+  - {name: one, run: "echo one begins; sleep 1; echo one ends"}
+  - {name: two, run: "echo two begins; sleep 1; echo two fails; exit 4"}
+  - {name: three, run: "echo three is skipped"}
+  - {name: four, run: "echo four begins; sleep 1; printf 'four ends'", always: true}
+services:
+  db:
+    image: runnerhub/busybox:local
+    command: [sh, -c, "echo db is up; touch /up; exec sleep 1000"]
+    healthcheck: {test: [CMD, test, -e, /up]}
+`,
+			want: []string{"one begins", "one ends", "two begins", "two fails", "four begins", "four ends"},
+			moments: []moment{
+				at("before anything is made", `POST /[v.0-9]+/volumes/create`),
+				after("a container was made", `POST /[v.0-9]+/containers/create`),
+				after("a service was started", `POST /[v.0-9]+/containers/rh-[^ ]*-svc-db/start`),
+				at("a service is looked at", `POST /[v.0-9]+/exec/[0-9a-f]+/start`),
+				at("before the job is started", `POST /[v.0-9]+/containers/rh-[^ ]*-job/start`),
+				after("the job was started", `POST /[v.0-9]+/containers/rh-[^ ]*-job/start`),
+				at("in step one", `(?s)PUT /[^ ]*.*one begins`),
+				after("in step two", `(?s)PUT /[^ ]*.*two begins`),
+				at("in step four", `(?s)PUT /[^ ]*.*four begins`),
+				at("before the report", `(?s)POST /mcp.*submit_job_result`),
+				after("the report was heard", `(?s)POST /mcp.*submit_job_result`),
+			},
+		},
+		"command": {
+			spec: `
+image: runnerhub/busybox:local
+command: [sh, -c, "for i in 1 2 3 4 5 6; do echo line $i; sleep 0.5; done; exit 4"]
+`,
+			want: []string{"line 1", "line 2", "line 3", "line 4", "line 5", "line 6"},
+			moments: []moment{
+				after("the volume was made", `POST /[v.0-9]+/volumes/create`),
+				after("the job was started", `POST /[v.0-9]+/containers/rh-[^ ]*-job/start`),
+				at("in the middle", `(?s)PUT /[^ ]*.*line 3`),
+				at("while it is removed", `DELETE /[v.0-9]+/containers/rh-[^ ]*-job`),
+			},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := newVictim(t)
+			job := v.submit(tt.spec)
+			for _, m := range tt.moments {
+				v.killAt(m)
+			}
+			v.start()
+			ended := v.await(job)
+			v.stop()
+			if ended.State != "failed" || ended.Attempt != 1 {
+				t.Errorf("the job is %s in attempt %d: %+v", ended.State, ended.Attempt, ended.Failure)
+			}
+			var lines []string
+			for line := range strings.Lines(v.run("logs", job)) {
+				for _, want := range tt.want {
+					if strings.HasSuffix(strings.TrimSpace(line), want) {
+						lines = append(lines, want)
+					}
+				}
+			}
+			if got, want := strings.Join(lines, ", "), strings.Join(tt.want, ", "); got != want {
+				t.Errorf("the log has %q, want %q:\n%s", got, want, v.run("logs", job))
+			}
+			v.wantNothingLeft(topology.Filter{Runner: v.runnerID()})
+		})
+	}
+}
+
+// victim is a machine whose runner gets killed.
+type victim struct {
+	t      *testing.T
+	env    []string
+	home   string
+	flags  []string // of run
+	runner *exec.Cmd
+	exited chan struct{}
+	stderr lockedBuffer
+	engine *docker.Engine
+
+	mu    sync.Mutex
+	next  *moment
+	dying chan struct{} // closed when the moment has come
+}
+
+func newVictim(t *testing.T) *victim {
+	t.Helper()
+	home := t.TempDir()
+	v := &victim{t: t, home: home}
+	hub := servertest.Start(t, func(s *server.Settings) { s.Policy.LeaseTTL = time.Minute })
+	to, err := url.Parse(hub.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewServer(v.between(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(to)
+			r.Out.Host = r.In.Host // the hub makes the log's address of it
+		},
+		FlushInterval: -1,
+	}))
+	t.Cleanup(front.Close)
+	v.env = append(os.Environ(),
+		"HOME="+home, "XDG_CONFIG_HOME="+home+"/config", "XDG_STATE_HOME="+home+"/state",
+		"DBUS_SESSION_BUS_ADDRESS=unix:path="+home+"/no-bus", "DOCKER_HOST=unix://"+v.engineSocket(),
+		"RUNNERCTL_HUB="+front.URL, "RUNNERCTL_API_KEY="+hub.AdminKey(t),
+	)
+	v.run("pair", "--label", "box")
+	v.engine, err = docker.Connect(t.Context(), docker.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		v.kill()
+		_ = v.engine.Close()
+		if t.Failed() {
+			t.Logf("the runners said:\n%s", &v.stderr)
+		}
+	})
+	return v
+}
+
+// engineSocket is a socket in front of the engine's.
+func (v *victim) engineSocket() string {
+	v.t.Helper()
+	c, err := client.NewClientWithOpts(client.FromEnv)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	engine, err := client.ParseHostURL(c.DaemonHost())
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	_ = c.Close()
+	dir, err := os.MkdirTemp("", "rh") // a socket's path must be short
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	path := filepath.Join(dir, "d.sock")
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, engine.Scheme, engine.Host)
+	}}
+	srv := &http.Server{ReadHeaderTimeout: time.Minute, Handler: v.between(&httputil.ReverseProxy{
+		Rewrite:   func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = "http", "docker" },
+		Transport: transport, FlushInterval: -1,
+	})}
+	go func() { _ = srv.Serve(listener) }()
+	v.t.Cleanup(func() {
+		_ = srv.Close()
+		transport.CloseIdleConnections()
+		_ = os.RemoveAll(dir)
+	})
+	return path
+}
+
+// between passes calls on, until the moment has come.
+func (v *victim) between(proxy *httputil.ReverseProxy) http.Handler {
+	proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		call := r.Method + " " + r.URL.Path + " "
+		if r.Header.Get("Upgrade") == "" && r.ContentLength != 0 { // what is upgraded has no body yet
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				panic(http.ErrAbortHandler)
+			}
+			call += string(body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+		}
+		m := v.comes(call)
+		switch {
+		case m == nil:
+			proxy.ServeHTTP(w, r)
+			return
+		case m.after:
+			proxy.ServeHTTP(httptest.NewRecorder(), r.WithContext(context.WithoutCancel(r.Context())))
+		}
+		v.kill()
+		panic(http.ErrAbortHandler)
+	})
+}
+
+// comes says whether a call is the one to be killed at.
+func (v *victim) comes(call string) *moment {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.next == nil || !v.next.call.MatchString(call) {
+		return nil
+	}
+	m := v.next
+	v.next = nil
+	close(v.dying)
+	return m
+}
+
+// killAt starts the runner and has it killed at a moment.
+func (v *victim) killAt(m moment) {
+	v.t.Helper()
+	v.mu.Lock()
+	v.next, v.dying = &m, make(chan struct{})
+	v.mu.Unlock()
+	v.start()
+	for _, c := range []chan struct{}{v.dying, v.exited} {
+		select {
+		case <-c:
+		case <-time.After(patience):
+			v.t.Fatalf("the moment %q never came", m.name)
+		}
+	}
+}
+
+func (v *victim) start() {
+	v.t.Helper()
+	cmd := exec.Command("runnerctl", append([]string{"run"}, v.flags...)...)
+	cmd.Env, cmd.Stderr = v.env, &v.stderr
+	exited := make(chan struct{})
+	v.mu.Lock()
+	v.runner, v.exited = cmd, exited
+	err := cmd.Start()
+	v.mu.Unlock()
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	go func() {
+		_ = cmd.Wait() // it is killed
+		close(exited)
+	}()
+}
+
+func (v *victim) kill() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.runner != nil {
+		_ = v.runner.Process.Kill()
+	}
+}
+
+// stop lets the runner end in order.
+func (v *victim) stop() {
+	v.t.Helper()
+	if err := v.runner.Process.Signal(syscall.SIGTERM); err != nil {
+		v.t.Fatal(err)
+	}
+	select {
+	case <-v.exited:
+	case <-time.After(patience):
+		v.t.Fatal("the runner does not end")
+	}
+}
+
+// run runs a command that must succeed, and returns its standard output.
+func (v *victim) run(args ...string) string {
+	v.t.Helper()
+	cmd := exec.Command("runnerctl", args...)
+	cmd.Env = v.env
+	out, err := cmd.Output()
+	if err != nil {
+		if exit, ok := err.(*exec.ExitError); ok {
+			v.t.Fatalf("runnerctl %v: %v\n%s", args, err, exit.Stderr)
+		}
+		v.t.Fatal(err)
+	}
+	return string(out)
+}
+
+func (v *victim) submit(spec string) string {
+	v.t.Helper()
+	path := filepath.Join(v.home, "job.yaml")
+	if err := os.WriteFile(path, []byte(spec), 0o600); err != nil {
+		v.t.Fatal(err)
+	}
+	return strings.TrimSpace(v.run("submit", path))
+}
+
+// await waits until the job has ended.
+func (v *victim) await(job string) mcp.Job {
+	v.t.Helper()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-tick.C {
+		for _, j := range v.jobs() {
+			if j.ID == job && j.FinishedAt != nil {
+				return j
+			}
+		}
+	}
+	v.t.Fatal("the job did not end")
+	return mcp.Job{}
+}
+
+// wantNothingLeft looks for what the runner may have left on the engine and in its spool.
+func (v *victim) wantNothingLeft(filter topology.Filter) {
+	v.t.Helper()
+	seen, err := v.engine.Observe(v.t.Context(), filter)
+	if err != nil || seen.Count().Total() > 0 {
+		v.t.Errorf("left on the engine: %+v, %v", seen, err)
+	}
+	left, err := filepath.Glob(filepath.Join(v.home, "state", "runnerhub", "spool", "*", "attempts", "*"))
+	if err != nil || len(left) > 0 {
+		v.t.Errorf("left in the spool: %v, %v", left, err)
+	}
+}

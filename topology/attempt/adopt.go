@@ -1,0 +1,100 @@
+package attempt
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/runnerhub/runnerhub/topology"
+)
+
+// Adopt takes up an attempt that another process was killed under; see topology.Executor.
+//
+// What it finds says how far that process had got. A checkpoint with a result: all
+// was done but for the report. A job container that was started: it is listened to
+// again, be it that it runs or has ended. Else nothing of the job has run yet, and
+// the attempt begins anew.
+func (e *Executor) Adopt(ctx context.Context, work topology.Work, left topology.Resume, obs topology.Observer) topology.Result {
+	e.enter(work.Identity)
+	var was checkpoint
+	if left.Checkpoint != nil && json.Unmarshal(left.Checkpoint, &was) != nil {
+		was = checkpoint{}
+	}
+	folded := work.Spec
+	work.Spec = work.Spec.Unfold(work.Identity, was.Tag)
+	x := e.newExecution(ctx, work, obs, was.Begin, was.Names)
+	x.saved, x.resumed = was, was
+	seen, err := e.engine.Observe(x.live, work.Filter())
+	if err != nil {
+		return x.conclude(func() outcome { return x.failed(err) })
+	}
+	e.pool.adopt(work.Hub, work.Runner, work.Spec.Network == topology.NetworkRestricted, was.Network)
+	x.known, x.observed.Network = seen, was.Network
+	switch {
+	case was.Result != nil:
+		x.log.close(true)
+		x.discard()
+		return *was.Result
+	case !started(seen, was.Names.Job) && was.Started:
+		return x.conclude(func() outcome { return x.refuse(goneFailure) })
+	case !started(seen, was.Names.Job):
+		x.say("The runner was killed while it prepared this job. It begins anew")
+		x.log.close(false)
+		x.discard()
+		work.Spec = folded
+		return e.Run(ctx, work, obs)
+	}
+	x.say("The runner was killed while it ran this job, and has taken it up again")
+	return x.conclude(func() outcome {
+		if err := x.takeUp(seen, left.Offsets); err != nil {
+			return x.failed(err)
+		}
+		return x.runJob()
+	})
+}
+
+func started(seen topology.Snapshot, container string) bool {
+	for _, c := range seen.Containers {
+		if c.Name == container {
+			return c.Started
+		}
+	}
+	return false
+}
+
+// discard has everything removed that was found of the attempt.
+func (x *execution) discard() {
+	x.stop(errOver)
+	x.sever(errOver)
+	x.remove()
+}
+
+// takeUp listens to the job and its services again.
+func (x *execution) takeUp(seen topology.Snapshot, offsets map[string]topology.Offsets) error {
+	for name := range x.spec.Services {
+		container := x.names.Services[name]
+		if !started(seen, container) {
+			continue // it was removed, or never started; the job goes on as far as it gets
+		}
+		err := x.listenTo(name, container, func(svc *service) error {
+			process, err := x.e.engine.Attach(x.ctx, container, offsets[name], newTap(svc.log, offsets[name]).write)
+			svc.process = process
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	job, err := x.e.engine.Attach(x.ctx, x.names.Job, offsets[""], x.jobTap(offsets[""]).write)
+	if err != nil {
+		return err
+	}
+	x.jobRuns(job)
+	return nil
+}
+
+// goneFailure is the end of a job whose container somebody has removed.
+var goneFailure = topology.Failure{
+	Class: topology.ClassDockerUnavailable, Container: "job",
+	Message: "The job's container was removed while the runner was not running, so that how the job ended is not known.",
+	Hint:    "See who removes containers on the runner's machine: `docker system prune`, for example.",
+}

@@ -1,0 +1,269 @@
+package attempt
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/runnerhub/runnerhub/topology"
+	"github.com/runnerhub/runnerhub/topology/topologytest"
+)
+
+// keeper is what a runner keeps of an attempt on its disk, up to its death.
+type keeper struct {
+	mu   sync.Mutex
+	left topology.Resume
+	log  map[string]*bytes.Buffer
+	dead bool
+}
+
+func newKeeper() *keeper {
+	return &keeper{left: topology.Resume{Offsets: map[string]topology.Offsets{}}, log: map[string]*bytes.Buffer{}}
+}
+
+func (k *keeper) save(data []byte) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.dead {
+		k.left.Checkpoint = data
+	}
+	return nil
+}
+
+func (k *keeper) keep(r topology.Record) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.dead {
+		return nil
+	}
+	key := r.Service
+	if r.Stream == topology.System {
+		key = "system"
+	}
+	if k.log[key] == nil {
+		k.log[key] = &bytes.Buffer{}
+	}
+	k.log[key].Write(r.Data)
+	if at := k.left.Offsets[r.Service]; r.Offset > 0 {
+		*at.Of(r.Stream) = topology.Offset{Bytes: r.Offset}
+		k.left.Offsets[r.Service] = at
+	}
+	return nil
+}
+
+func (k *keeper) observer() *topologytest.Observer { return &topologytest.Observer{OnLog: k.keep} }
+
+// die ends what is kept at this moment, as a kill does.
+func (k *keeper) die() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.dead = true
+}
+
+func (k *keeper) text(key string) string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.log[key] == nil {
+		return ""
+	}
+	return k.log[key].String()
+}
+
+// TestAdopt kills a runner at times all over an attempt and has another one take it
+// up: the result and the output are always the same.
+func TestAdopt(t *testing.T) {
+	t.Parallel()
+	specs := map[string]*topology.Spec{
+		"command": {Command: command("talks 4")},
+		"steps": {Steps: []topology.Step{
+			{Name: "a", Run: "talks 2"}, {Name: "b", Run: "fails late"}, {Name: "c", Run: "talks 1"}, {Name: "d", Run: "talks 3", Always: true},
+		}},
+	}
+	for name, spec := range specs {
+		for at := range 11 {
+			killed := time.Duration(at)*time.Second + time.Duration(at%2)*500*time.Millisecond + time.Millisecond
+			away := time.Duration(at%5) * 1300 * time.Millisecond
+			t.Run(fmt.Sprintf("%s/%s", name, killed), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) { testAdopt(t, spec, killed, away) })
+			})
+		}
+	}
+}
+
+func testAdopt(t *testing.T, spec *topology.Spec, killed, away time.Duration) {
+	fake := topologytest.NewFake()
+	for n := 1; n < 5; n++ {
+		fake.AddProgram(fmt.Sprintf("talks %d", n), talker(n, 0))
+	}
+	fake.AddProgram("fails late", talker(2, 9))
+	fake.AddProgram("hang", func(p *topologytest.FakeProcess) int {
+		_, _ = fmt.Fprintln(p.Stdout, "service is up")
+		<-p.Killed
+		return 137
+	})
+	healthy := time.Now().Add(1200 * time.Millisecond)
+	fake.AddProgram("healthy", func(*topologytest.FakeProcess) int {
+		if time.Now().Before(healthy) {
+			return 1
+		}
+		return 0
+	})
+	own := *spec
+	own.Image, own.Services = topologytest.FakeImage, map[string]topology.Service{"db": {
+		Image: topologytest.FakeImage, Command: command("hang"), Healthcheck: &topology.Healthcheck{Test: []string{"CMD", "healthy"}},
+	}}
+	k := newKeeper()
+	work := topology.Work{Identity: id, Spec: &own, Save: k.save}
+
+	// The first runner's process: after its death nothing of it reaches the engine or the disk.
+	gate := &mortal{Engine: fake}
+	first := New(gate, Options{ReadyNetworks: -1})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	done := make(chan topology.Result, 1)
+	go func() { done <- first.Run(ctx, work, k.observer()) }()
+	time.Sleep(killed) // virtual time
+	k.die()
+	gate.kill()
+	cancel(topology.ErrStale)
+	<-done
+	closing, stop := context.WithTimeout(t.Context(), time.Millisecond)
+	defer stop()
+	_ = first.Close(closing)
+	time.Sleep(away)
+
+	heir := newKeeper()
+	heir.left, heir.log = k.left, k.log
+	work.Save = heir.save
+	second := New(fake, Options{ReadyNetworks: -1})
+	r := second.Adopt(t.Context(), work, k.left, heir.observer())
+	want, text := "succeeded", "1 2 3 4 "
+	if len(spec.Steps) > 0 {
+		want, text = "failed script", "1 2 1 2 1 2 3 "
+	}
+	got := string(r.Status)
+	if r.Failure != nil {
+		got += " " + string(r.Failure.Class)
+	}
+	if got != want || strings.ReplaceAll(heir.text(""), "\n", " ") != text {
+		t.Errorf("%s, want %s; output %q; %+v", got, want, heir.text(""), r)
+	}
+	if len(spec.Steps) > 0 {
+		var steps []string
+		for _, s := range r.Steps {
+			steps = append(steps, fmt.Sprint(s.Name, " ", s.Status, " ", s.Duration.Round(time.Second)))
+		}
+		if got := strings.Join(steps, ", "); *r.ExitCode != 9 || !strings.HasPrefix(got, "a succeeded 2s, b failed 2s, c skipped 0s, d succeeded 3s") && away == 0 {
+			t.Errorf("steps %s", got)
+		}
+	}
+	if !strings.HasPrefix(heir.text("db"), "service is up\n") {
+		t.Errorf("the service said %q", heir.text("db"))
+	}
+	if r.Images[topologytest.FakeImage] != "sha256:fake" {
+		t.Errorf("images %v", r.Images)
+	}
+	if err := second.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if seen, _ := fake.Observe(t.Context(), topology.Filter{}); seen.Count().Total() != 0 {
+		t.Errorf("left behind: %+v", seen)
+	}
+}
+
+// talker says n lines, one a second, the last of them without an end, and exits with code.
+func talker(n, code int) topologytest.Program {
+	return func(p *topologytest.FakeProcess) int {
+		for i := range n {
+			select {
+			case <-time.After(time.Second):
+			case <-p.Killed:
+				return 137
+			}
+			_, _ = fmt.Fprintf(p.Stdout, "%d", i+1)
+			_, _ = fmt.Fprintln(p.Stdout)
+		}
+		return code
+	}
+}
+
+// mortal is the engine of a process that is going to be killed: from then on its
+// calls reach nobody.
+type mortal struct {
+	topology.Engine
+	mu   sync.Mutex
+	dead bool
+}
+
+func (m *mortal) kill() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.dead = true
+}
+
+// alive calls f, unless the process is dead.
+func (m *mortal) alive(f func() error) error {
+	m.mu.Lock()
+	dead := m.dead
+	m.mu.Unlock()
+	if dead {
+		return &topology.EngineError{Kind: topology.KindUnavailable, Op: "call", Err: context.Canceled}
+	}
+	return f()
+}
+
+func (m *mortal) CreateNetwork(ctx context.Context, s topology.NetworkSpec) error {
+	return m.alive(func() error { return m.Engine.CreateNetwork(ctx, s) })
+}
+
+func (m *mortal) CreateVolume(ctx context.Context, s topology.VolumeSpec) error {
+	return m.alive(func() error { return m.Engine.CreateVolume(ctx, s) })
+}
+
+func (m *mortal) CreateContainer(ctx context.Context, s topology.ContainerSpec) error {
+	return m.alive(func() error { return m.Engine.CreateContainer(ctx, s) })
+}
+
+func (m *mortal) Start(ctx context.Context, name string, out topology.Output) (p topology.Process, err error) {
+	err = m.alive(func() error { p, err = m.Engine.Start(ctx, name, out); return err })
+	if err != nil {
+		return nil, err
+	}
+	return mute{p, m}, nil
+}
+
+func (m *mortal) Signal(ctx context.Context, name, signal string) error {
+	return m.alive(func() error { return m.Engine.Signal(ctx, name, signal) })
+}
+
+func (m *mortal) SignalAll(ctx context.Context, name, shell, signal string) error {
+	return m.alive(func() error { return m.Engine.SignalAll(ctx, name, shell, signal) })
+}
+
+func (m *mortal) RemoveContainer(ctx context.Context, name string) error {
+	return m.alive(func() error { return m.Engine.RemoveContainer(ctx, name) })
+}
+
+func (m *mortal) RemoveNetwork(ctx context.Context, name string) error {
+	return m.alive(func() error { return m.Engine.RemoveNetwork(ctx, name) })
+}
+
+func (m *mortal) RemoveVolume(ctx context.Context, name string) error {
+	return m.alive(func() error { return m.Engine.RemoveVolume(ctx, name) })
+}
+
+// mute is a process that a dead one cannot write to.
+type mute struct {
+	topology.Process
+	m *mortal
+}
+
+func (p mute) Write(data []byte) (n int, err error) {
+	err = p.m.alive(func() error { n, err = p.Process.Write(data); return err })
+	return n, err
+}
