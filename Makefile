@@ -71,11 +71,6 @@ bench: ## Measure our own cost and that of others side by side, as ratios (BENCH
 chaos: ## Break everything around hubs and runners for DURATION (3m) by SEED, SEEDS in a row (1)
 	@env=$$(.ci/lib/test-env.sh); eval "$$env"; .ci/lib/chaos.sh
 
-.PHONY: many
-many: ## Run JOBS jobs (200) on one runner, half of them canceled or under a kill, and look for what they leave
-	@env=$$(.ci/lib/test-env.sh); eval "$$env"; \
-		RUNNERHUB_TEST_JOBS=$(or $(JOBS),200) go test -run '^TestManyJobsLeaveNothing$$' -timeout 2h -v ./cmd
-
 .PHONY: lint
 lint: bin/golangci-lint ## Check the code, the import rules, the scripts and go.mod
 	@.ci/lib/ensure-shellcheck.sh
