@@ -61,8 +61,8 @@ func TestSubmitAWorkingTree(t *testing.T) {
 	if r.code != 0 || r.stdout != want || !strings.Contains(r.stderr, "the hub has it already") || strings.Contains(r.stderr, "uploading") {
 		t.Errorf("an unchanged tree: %+v", r)
 	}
-	job := strings.TrimSpace(m.with(spec, "submit", "-", "--source", dir).stdout)
-	if r := m.run("retry", job, "--follow"); r.code == 0 && r.stdout != want {
+	job := decode[[]mcp.Job](t, m.ok("jobs", "--json"))[0].ID
+	if r := m.run("retry", job, "--follow"); r.code != 0 || r.stdout != want {
 		t.Errorf("a retry: %+v", r)
 	}
 	if r := m.with(spec, "submit", "-", "--source", dir, "--check"); r.code != 0 || !strings.Contains(r.stderr, "2 files") || strings.Contains(r.stderr, "packed") {
