@@ -104,6 +104,7 @@ command: [sh, -c, "for i in 1 2 3 4 5 6; do echo line $i; sleep 0.5; done; exit 
 			}
 			v.start()
 			ended := v.await(job)
+			v.awaitEmptySpool() // a runner that has hardly begun does not yet end in order
 			v.stop()
 			if ended.State != "failed" || ended.Attempt != 1 {
 				t.Errorf("the job is %s in attempt %d: %+v", ended.State, ended.Attempt, ended.Failure)
@@ -348,6 +349,23 @@ func (v *victim) await(job string) mcp.Job {
 	return mcp.Job{}
 }
 
+// awaitEmptySpool waits until the runner has told the hub everything.
+func (v *victim) awaitEmptySpool() {
+	v.t.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-tick.C {
+		if left, err := v.spooled(); err == nil && len(left) == 0 {
+			return
+		}
+	}
+}
+
+// spooled are the attempts that the spool still has.
+func (v *victim) spooled() ([]string, error) {
+	return filepath.Glob(filepath.Join(v.home, "state", "runnerhub", "spool", "*", "attempts", "*"))
+}
+
 // wantNothingLeft looks for what the runner may have left on the engine and in its spool.
 func (v *victim) wantNothingLeft(filter topology.Filter) {
 	v.t.Helper()
@@ -355,7 +373,7 @@ func (v *victim) wantNothingLeft(filter topology.Filter) {
 	if err != nil || seen.Count().Total() > 0 {
 		v.t.Errorf("left on the engine: %+v, %v", seen, err)
 	}
-	left, err := filepath.Glob(filepath.Join(v.home, "state", "runnerhub", "spool", "*", "attempts", "*"))
+	left, err := v.spooled()
 	if err != nil || len(left) > 0 {
 		v.t.Errorf("left in the spool: %v, %v", left, err)
 	}
