@@ -113,7 +113,7 @@ func (s *scan) read(name string) ([]byte, error) {
 	info, err := s.root.Stat(name)
 	switch {
 	case err != nil || !info.Mode().IsRegular(): // also a link that leads out, which git does not follow either
-		return nil, nil
+		return nil, nil //nolint:nilerr // there is none
 	case info.Size() > maxIgnore:
 		return nil, fmt.Errorf("%s is larger than 1 MiB", name)
 	}
