@@ -21,6 +21,8 @@ type LeaseJobArgs struct {
 	Draining     bool          `json:"draining,omitempty" jsonschema:"true: only tell the state, hand out nothing"`
 	Leaving      bool          `json:"leaving,omitempty" jsonschema:"true: the runner ends now; like draining, and it counts as offline until it calls again"`
 	Status       *RunnerStatus `json:"status,omitempty"`
+	// Policy outlines what the machine's owner allows, at most 32 KiB, so that the hub hands out no job that would be refused.
+	Policy json.RawMessage `json:"policy,omitempty" jsonschema:"an outline of what the machine's owner allows, as runnerctl makes it"`
 }
 
 // RunnerStatus is a runner's word to its owner. Text is at most 200 bytes.

@@ -16,6 +16,7 @@ import (
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/logout"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/logs"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/pair"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/policy"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/retry"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/run"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/runners"
@@ -96,6 +97,12 @@ func TestArgv(t *testing.T) {
 		argv[pair.Options]{line: "--token-stdin --api-key-stdin", refused: "token-stdin"},
 		argv[pair.Options]{line: "--token-stdin --workspace w", refused: "workspace"},
 		argv[pair.Options]{line: "--token-stdin --labels w", refused: "labels"})
+	testArgv(t, "policy", policy.New, func(o *policy.Options) { o.F = nil },
+		argv[policy.Options]{line: "show --json", want: policy.Options{JSON: true}},
+		argv[policy.Options]{line: "set gpus=true images+=a", want: policy.Options{Changes: []string{"gpus=true", "images+=a"}}},
+		argv[policy.Options]{line: "set", refused: "arg"},
+		argv[policy.Options]{line: "edit now", refused: "unknown command"},
+		argv[policy.Options]{line: "check - --json", want: policy.Options{File: "-", JSON: true}})
 	testArgv(t, "retry", retry.New, func(o *retry.Options) { o.F = nil },
 		argv[retry.Options]{line: "job_1 -f --timestamps --idempotency-key k --json",
 			want: retry.Options{JobID: "job_1", Follow: true, Timestamps: true, Key: "k", JSON: true}})

@@ -20,6 +20,7 @@ import (
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/logout"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/logs"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/pair"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/policy"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/retry"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/run"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/runners"
@@ -82,6 +83,7 @@ func NewRoot(f *cmdutil.Factory) *cobra.Command {
 	root.PersistentFlags().StringVar(&f.ProfileName, "profile", "", "name of the hub's profile (default: RUNNERCTL_PROFILE, or \"default\")")
 	root.AddCommand(
 		pair.New(f, nil), unpair.New(f, nil), run.New(f, nil), status.New(f, nil), gc.New(f, nil),
+		policy.New(f, nil),
 		login.New(f, nil), logout.New(f, nil),
 		submit.New(f, nil), jobs.New(f, nil), logs.New(f, nil), explain.New(f, nil), artifacts.New(f, nil), download.New(f, nil), cancel.New(f, nil), retry.New(f, nil),
 		runners.New(f, nil), version.New(f),
@@ -92,7 +94,7 @@ func NewRoot(f *cmdutil.Factory) *cobra.Command {
 }
 
 // tidy gives every command what they have in common: wrong arguments are errors of the command line, and only submit
-// takes a file, so that the shell completes names of files nowhere else.
+// and policy check take a file, so that the shell completes names of files nowhere else.
 func tidy(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(c *cobra.Command, args []string) error {
@@ -102,7 +104,7 @@ func tidy(c *cobra.Command) {
 			return nil
 		}
 	}
-	if c.Name() != "submit" && c.ValidArgsFunction == nil {
+	if c.Name() != "submit" && c.Name() != "check" && c.ValidArgsFunction == nil {
 		c.ValidArgsFunction = cobra.NoFileCompletions
 	}
 	for _, sub := range c.Commands() {

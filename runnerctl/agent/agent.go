@@ -25,6 +25,7 @@ type Agent struct {
 	logger *slog.Logger
 	board  *board
 	engine *engine
+	guard  *guard
 	spool  *spool
 
 	leasing     context.Context // ended by Drain
@@ -49,6 +50,7 @@ func New(cfg Config) *Agent {
 		slots: make(chan struct{}, max(cfg.Slots, 1)),
 		live:  map[topology.Identity]bool{},
 	}
+	a.guard = newGuard(cfg, a.board)
 	a.leasing, a.stopLeasing = context.WithCancelCause(context.Background())
 	a.hard, a.stopHard = context.WithCancelCause(context.Background())
 	return a
@@ -103,8 +105,10 @@ func (a *Agent) run(ctx context.Context) error {
 	background, stop := context.WithCancel(ctx)
 	defer stop()
 	var loops sync.WaitGroup
+	a.guard.look(time.Now())
 	recovered := a.recover(background) // before the engine's loop sweeps
 	loops.Go(func() { a.engine.run(background) })
+	loops.Go(func() { a.guard.run(background) })
 	loops.Go(func() { a.drainLoop(background) })
 
 	a.leaseLoop(a.leasing)

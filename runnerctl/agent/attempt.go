@@ -138,7 +138,21 @@ func (t *attempt) execute(ctx context.Context, run execute, work topology.Work, 
 	if ended := t.compose(ctx, &work, obs); ended != nil {
 		return *ended
 	}
+	spec, denied := t.a.guard.admit(work.Spec)
+	if denied != nil {
+		return t.refused(denied, obs)
+	}
+	work.Spec = spec
 	return run(ctx, work, obs)
+}
+
+// refused is the result of a job that was not begun, and says so in its log.
+func (t *attempt) refused(f *topology.Failure, obs topology.Observer) topology.Result {
+	text := f.Message + "\nHint: " + f.Hint + "\n"
+	if err := obs.Log(topology.Record{Time: time.Now(), Stream: topology.System, Data: []byte(text)}); err != nil {
+		t.logger.Warn("the log cannot be kept", "err", err)
+	}
+	return topology.Result{Status: topology.Failed, Failure: f}
 }
 
 // report is what to tell the hub of an execution, nil if nobody wants to know.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/runnerhub/runnerhub/mcp"
 	"github.com/runnerhub/runnerhub/topology"
+	"github.com/runnerhub/runnerhub/topology/policy"
 )
 
 // Client is the part of a hub that a runner talks to. *mcpclient.Client is one.
@@ -63,6 +64,11 @@ type Config struct {
 
 	// Compose reads the Compose files of jobs; without it jobs that have any fail.
 	Compose Compose
+	// Policy, where set, is what the machine's owner allows, asked every few seconds. While
+	// it fails no jobs are taken. Default is the default policy.
+	Policy func() (*policy.Policy, error)
+	// OnBattery, where set, says whether the machine runs on its battery.
+	OnBattery func() (bool, error)
 
 	// Logger default none. It never gets a lease's secrets.
 	Logger *slog.Logger

@@ -18,6 +18,7 @@
 //
 //	goroutine            started by        ended by                                  waited for by
 //	leaseLoop            Run's caller      Drain, Run's context, a fatal answer      Run
+//	guard.run            run               run, when the attempts have ended         run
 //	engine.run           run               run, when the attempts have ended         run
 //	drainLoop            run               the same; or having cut the drain short   run
 //	recoverEntry, each   recover           what it sends is sent; run's end          run
@@ -51,5 +52,5 @@
 // The machine sleeps: its monotonic clock stands still meanwhile, and the first heartbeat after it tells whether the
 // lease is still held.
 //
-// The engine is away: no work is taken, the hub is told why (engine.go).
+// The engine is away, or the machine's owner lets no jobs be taken now: none are asked for, the hub is told why (engine.go, guard.go).
 package agent

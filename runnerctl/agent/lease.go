@@ -71,12 +71,13 @@ func (a *Agent) nextLease(ctx context.Context) (*mcp.Lease, string) {
 }
 
 // poll asks for one lease until the hub has answered. It is false when it gave
-// up: ctx has ended or the engine is gone.
+// up: ctx has ended, the engine is gone or the owner's policy is another.
 func (a *Agent) poll(ctx context.Context, args mcp.LeaseJobArgs, pause *backoff) (mcp.LeaseJobResult, bool) {
 	held, cancel := context.WithCancel(ctx)
 	defer cancel()
 	_, up, changed := a.engine.state()
-	if !up {
+	open, moved := a.guard.state()
+	if !up || !open {
 		return mcp.LeaseJobResult{}, false
 	}
 	gone := make(chan struct{})
@@ -85,11 +86,13 @@ func (a *Agent) poll(ctx context.Context, args mcp.LeaseJobArgs, pause *backoff)
 		select {
 		case <-changed:
 			cancel()
+		case <-moved:
+			cancel()
 		case <-gone:
 		}
 	}()
 	for {
-		res, err := a.client.LeaseJob(held, args)
+		res, err := a.lease(held, args)
 		switch {
 		case err == nil:
 			a.heard(res)
@@ -111,7 +114,7 @@ func (a *Agent) withdraw(args mcp.LeaseJobArgs) {
 	ctx, cancel := context.WithTimeout(context.Background(), lastWords/2)
 	defer cancel()
 	args.WaitMS, args.Draining, args.Status = 0, true, a.board.forHub()
-	res, err := a.client.LeaseJob(ctx, args)
+	res, err := a.lease(ctx, args)
 	if err != nil || res.Lease == nil {
 		return
 	}
@@ -119,7 +122,7 @@ func (a *Agent) withdraw(args mcp.LeaseJobArgs) {
 	_, _ = deliver(ctx, a.client, proofOf(res.Lease), released("the runner takes no work now"), a.logger)
 }
 
-// awaitEngine waits until jobs can be run; meanwhile the hub is told that the
+// awaitEngine waits until jobs can be run and the machine's owner lets them; meanwhile the hub is told that the
 // runner is there and why it takes no work. It is false when ctx has ended.
 func (a *Agent) awaitEngine(ctx context.Context) bool {
 	wait := engineFirst
@@ -129,12 +132,14 @@ func (a *Agent) awaitEngine(ctx context.Context) bool {
 	pause := hubBackoff()
 	for ctx.Err() == nil {
 		_, up, changed := a.engine.state()
-		if up {
+		open, moved := a.guard.state()
+		if up && open {
 			return true
 		}
 		t := time.NewTimer(wait)
 		select {
 		case <-changed:
+		case <-moved:
 		case <-ctx.Done():
 		case <-t.C:
 			wait = presenceEvery
@@ -154,7 +159,7 @@ func (a *Agent) presence(ctx context.Context) error { return a.tell(ctx, a.lease
 // tell tells the hub how the runner is, and asks for nothing.
 func (a *Agent) tell(ctx context.Context, args mcp.LeaseJobArgs) error {
 	args.RequestID, args.Draining = uuid.NewString(), true
-	res, err := a.client.LeaseJob(ctx, args)
+	res, err := a.lease(ctx, args)
 	if err == nil {
 		a.heard(res)
 	}

@@ -16,6 +16,7 @@ const (
 	StateBusy              State = "busy"               // running at least one job
 	StateDraining          State = "draining"           // finishing what runs, taking nothing new
 	StateEngineUnavailable State = "engine_unavailable" // no container engine, so no work is taken
+	StatePaused            State = "paused"             // the machine's owner lets it take no jobs now
 	StateHubUnreachable    State = "hub_unreachable"    // trying to reach the hub
 	StateStopped           State = "stopped"
 )
@@ -45,7 +46,10 @@ type board struct {
 	hubID    string
 	engine   string
 	trouble  string // why no work is taken, from the engine's side
+	closed   string // and from the owner's
 	last     Status
+
+	closedLevel string
 }
 
 // change applies f and tells of a new status.
@@ -72,6 +76,8 @@ func (b *board) status() Status {
 		s.State, s.Text = StateDraining, "finishing what runs, taking no new work"
 	case b.trouble != "":
 		s.State, s.Text, s.Level = StateEngineUnavailable, b.trouble, "error"
+	case b.closed != "":
+		s.State, s.Text, s.Level = StatePaused, b.closed, b.closedLevel
 	case b.hubErr != nil:
 		s.State, s.Text, s.Level = StateHubUnreachable, b.hubErr.Error(), "warning"
 	case b.engine == "":
@@ -92,6 +98,9 @@ func (b *board) forHub() *mcp.RunnerStatus {
 	defer b.mu.Unlock()
 	if b.trouble != "" {
 		return &mcp.RunnerStatus{Text: clip(b.trouble, maxReason), Level: "error"}
+	}
+	if b.closed != "" {
+		return &mcp.RunnerStatus{Text: clip(b.closed, maxReason), Level: b.closedLevel}
 	}
 	return &mcp.RunnerStatus{Text: clip(b.engine, maxReason), Level: "ok"}
 }

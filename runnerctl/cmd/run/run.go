@@ -14,6 +14,8 @@ import (
 	"github.com/runnerhub/runnerhub/mcp/mcpclient"
 	"github.com/runnerhub/runnerhub/runnerctl/agent"
 	"github.com/runnerhub/runnerhub/runnerctl/cmdutil"
+	"github.com/runnerhub/runnerhub/runnerctl/policyfile"
+	"github.com/runnerhub/runnerhub/runnerctl/power"
 	"github.com/runnerhub/runnerhub/runnerctl/source"
 	"github.com/runnerhub/runnerhub/topology"
 )
@@ -119,6 +121,7 @@ func start(ctx context.Context, o *Options) error {
 	a := agent.New(agent.Config{
 		Client: client, Executor: executor, RunnerID: p.RunnerID, SpoolDir: o.F.SpoolDir(name), Sources: &sources, Compose: o.F.Compose,
 		Slots: o.Slots, Once: o.Once, DrainTimeout: o.DrainTimeout, Logger: log,
+		Policy: policyfile.In(o.F.ConfigDir).Load, OnBattery: power.OnBattery,
 	})
 	log.Info("runner started", "label", p.Label, "runner", p.RunnerID, "hub", p.Hub, "slots", o.Slots)
 	err = serve(ctx, o, a, log)

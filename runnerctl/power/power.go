@@ -1,0 +1,2 @@
+// Package power says whether this machine runs on its battery.
+package power
