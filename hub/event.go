@@ -42,6 +42,7 @@ const (
 	ActPairingDenied   Action = "pairing.denied"
 	ActRunnerPaired    Action = "runner.paired"
 	ActRunnerRevoked   Action = "runner.revoked"
+	ActRunnerPolicy    Action = "runner.policy_changed"
 
 	ActHubBootstrapped  Action = "hub.bootstrapped"
 	ActUserCreated      Action = "user.created"

@@ -98,16 +98,18 @@ func RankOf(priority int, created time.Time, p Policy) int {
 
 // JobPayload is what never changes after enqueue; a store keeps it apart from the row.
 type JobPayload struct {
-	JobID       string
-	Name        string
-	Spec        []byte // canonical JSON
-	Requires    []string
-	Labels      []string
-	Timeout     time.Duration // of an attempt, the policy's default applied
-	Grace       time.Duration // SIGTERM to SIGKILL, the default applied
-	RetryOn     []Class       // empty: every infrastructure class
-	SubmittedBy string        // user id
-	RetryOf     string        // the job that this one repeats
+	JobID    string
+	Name     string
+	Spec     []byte // canonical JSON
+	Requires []string
+	Labels   []string
+	Timeout  time.Duration // of an attempt, the policy's default applied
+	Grace    time.Duration // SIGTERM to SIGKILL, the default applied
+	RetryOn  []Class       // empty: every infrastructure class
+	// Needs is what the job asks of the owner of its runner: JSON of package topology/policy, "" for nothing.
+	Needs       string
+	SubmittedBy string // user id
+	RetryOf     string // the job that this one repeats
 	// CancelRunning asks for the cancel of the job that holds the concurrency group when this one comes.
 	CancelRunning bool
 }

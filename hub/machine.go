@@ -41,8 +41,9 @@ type AttemptEnd struct {
 type LeaseGrant struct {
 	Runner    Runner
 	RequestID string
-	Digest    []byte // SHA-256 of the nonce
-	LogDigest []byte // SHA-256 of the log's capability
+	Digest    []byte   // SHA-256 of the nonce
+	LogDigest []byte   // SHA-256 of the log's capability
+	Denied    []Reason // what the runner's owner refuses the job for
 }
 
 // ErrSkip says that a runner cannot take a pool's job, and that another may.
@@ -54,8 +55,8 @@ func decide(j Job) Decision {
 	return d
 }
 
-// Lease hands a queued job to a runner. A capability or label that the runner lacks
-// rejects the job on a named queue, since that runner was chosen, and is ErrSkip on a pool.
+// Lease hands a queued job to a runner. A capability or label that the runner lacks, or what its owner
+// does not allow, rejects the job on a named queue, since that runner was chosen, and is ErrSkip on a pool.
 func Lease(j Job, p JobPayload, g LeaseGrant, now time.Time, pol Policy) (Decision, error) {
 	if j.State != JobQueued {
 		return Decision{}, ErrConflict
@@ -63,20 +64,39 @@ func Lease(j Job, p JobPayload, g LeaseGrant, now time.Time, pol Policy) (Decisi
 	if !g.Runner.Serves(j.QueueKey()) {
 		return Decision{}, Errorf(NotFound, "no such job")
 	}
-	if ok, reasons := Fit(g.Runner, p.Requires, p.Labels); !ok {
+	d := Demand{p.Requires, p.Labels, func(Runner) []Reason { return g.Denied }}
+	if ok, reasons := Fit(g.Runner, d); !ok {
 		if j.RunnerID == "" {
 			return Decision{}, ErrSkip
 		}
-		msgs := make([]string, len(reasons))
-		for i, r := range reasons {
-			msgs[i] = r.Message
-		}
-		return Reject(j, Failure{
-			Class:   ClassCapabilityMissing,
-			Message: strings.Join(msgs, "; "),
-			Hint:    "submit to a pool (target self or workspace) or to a runner that has what the job requires",
-		}, now)
+		return Reject(j, unfit(reasons), now)
 	}
+	return lease(j, p, g, now, pol), nil
+}
+
+// unfit is why a runner that was chosen cannot have a job.
+func unfit(reasons []Reason) Failure {
+	f := Failure{
+		Class: ClassPolicyDenied,
+		Hint:  "change the job, or ask the machine's owner to allow it",
+	}
+	msgs := make([]string, len(reasons))
+	for i, r := range reasons {
+		msgs[i] = r.Message
+		if r.Code != ReasonPolicy {
+			f.Class = ClassCapabilityMissing
+			f.Hint = "submit to a pool (target self or workspace) or to a runner that has what the job requires"
+		}
+	}
+	if hint := reasons[0].Hint; f.Class == ClassPolicyDenied && hint != "" {
+		f.Hint += " there: `" + hint + "`"
+	}
+	f.Message = strings.Join(msgs, "; ")
+	return f
+}
+
+// lease is the decision to hand j out.
+func lease(j Job, p JobPayload, g LeaseGrant, now time.Time, pol Policy) Decision {
 	d := decide(j)
 	n := &d.Job
 	n.State = JobLeased
@@ -94,7 +114,7 @@ func Lease(j Job, p JobPayload, g LeaseGrant, now time.Time, pol Policy) (Decisi
 		LeaseDigest: g.Digest, LogDigest: g.LogDigest, LeasedAt: now,
 	}
 	d.Action = ActJobLeased
-	return d, nil
+	return d
 }
 
 // Heartbeat renews a lease, up to the deadline and no further; the first one

@@ -21,6 +21,8 @@ const (
 	ReasonUpdateRequired    ReasonCode = "update_required"
 	ReasonMissingCapability ReasonCode = "missing_capability"
 	ReasonMissingLabel      ReasonCode = "missing_label"
+	ReasonPolicy            ReasonCode = "policy"        // its owner does not allow what the job asks for
+	ReasonPaused            ReasonCode = "paused"        // it takes no jobs now, and says why
 	ReasonOwnerDiffers      ReasonCode = "owner_differs" // it could take the job, which is for another owner's runners
 
 	// Reasons that hold for every runner of a job's queue.
@@ -33,6 +35,22 @@ const (
 type Reason struct {
 	Code    ReasonCode
 	Message string
+	Hint    string // a command that would help on the runner's machine, or ""
+}
+
+// Demand is what a job asks of the machine that runs it.
+type Demand struct {
+	Requires []string // capabilities
+	Labels   []string // of the owner's
+	// Denied lists what a runner's owner refuses the job for; nil where that is not looked at.
+	Denied func(Runner) []Reason
+}
+
+func (d Demand) denied(r Runner) []Reason {
+	if d.Denied == nil {
+		return nil
+	}
+	return d.Denied(r)
 }
 
 // Vocabulary is the fixed set of capabilities. Words outside it are dropped from
@@ -80,45 +98,46 @@ func lacking(have, want []string) []string {
 
 // Suits says what Fit does, without reasons and at no cost to speak of: a job that arrives is held against every
 // runner that waits.
-func (r Runner) Suits(requires, labels []string) bool {
-	for _, c := range requires {
+func (r Runner) Suits(d Demand) bool {
+	for _, c := range d.Requires {
 		if c != r.Presence.OS && c != r.Presence.Arch && !slices.Contains(r.Presence.Capabilities, c) {
 			return false
 		}
 	}
-	for _, l := range labels {
+	for _, l := range d.Labels {
 		if l != r.Label && !slices.Contains(r.Labels, l) {
 			return false
 		}
 	}
-	return r.RevokedAt.IsZero()
+	return r.RevokedAt.IsZero() && len(d.denied(r)) == 0
 }
 
-// Fit says whether r could ever take the job as it stands: capable and labelled,
-// though perhaps busy or offline, with a reason for each thing that is missing.
-func Fit(r Runner, requires, labels []string) (bool, []Reason) {
+// Fit says whether r could ever take the job as it stands: capable, labelled and
+// allowed by its owner, though perhaps busy or offline, with a reason for each thing that is missing.
+func Fit(r Runner, d Demand) (bool, []Reason) {
 	var reasons []Reason
-	for _, c := range r.Missing(requires) {
-		reasons = append(reasons, Reason{ReasonMissingCapability, fmt.Sprintf("%s lacks the capability %q", r.Label, c)})
+	for _, c := range r.Missing(d.Requires) {
+		reasons = append(reasons, Reason{Code: ReasonMissingCapability, Message: fmt.Sprintf("%s lacks the capability %q", r.Label, c)})
 	}
-	for _, l := range r.MissingLabels(labels) {
-		reasons = append(reasons, Reason{ReasonMissingLabel, fmt.Sprintf("%s does not carry the label %q", r.Label, l)})
+	for _, l := range r.MissingLabels(d.Labels) {
+		reasons = append(reasons, Reason{Code: ReasonMissingLabel, Message: fmt.Sprintf("%s does not carry the label %q", r.Label, l)})
 	}
+	reasons = append(reasons, d.denied(r)...)
 	if !r.RevokedAt.IsZero() {
-		reasons = append(reasons, Reason{ReasonRevoked, r.Label + " was unpaired"})
+		reasons = append(reasons, Reason{Code: ReasonRevoked, Message: r.Label + " was unpaired"})
 	}
 	return len(reasons) == 0, reasons
 }
 
 // Explain says whether r is eligible for a job and what stands between them at
 // now. busy is how many live attempts r holds. A runner that could start the job at once has the one reason ready.
-func Explain(r Runner, requires, labels []string, busy int, now time.Time, p Policy) (eligible bool, reasons []Reason) {
+func Explain(r Runner, d Demand, busy int, now time.Time, p Policy) (eligible bool, reasons []Reason) {
 	if r.Presence.SeenAt.IsZero() {
-		requires = nil // what a machine can do is known only once it has polled
+		d.Requires = nil // what a machine can do is known only once it has polled
 	}
-	eligible, reasons = Fit(r, requires, labels)
+	eligible, reasons = Fit(r, d)
 	add := func(c ReasonCode, format string, args ...any) {
-		reasons = append(reasons, Reason{c, fmt.Sprintf(format, args...)})
+		reasons = append(reasons, Reason{Code: c, Message: fmt.Sprintf(format, args...)})
 	}
 	switch r.Status(now, busy, p) {
 	case RunnerRevoked: // Fit has said it
@@ -140,6 +159,10 @@ func Explain(r Runner, requires, labels []string, busy int, now time.Time, p Pol
 	case RunnerUpdateRequired:
 		add(ReasonUpdateRequired, "%s speaks protocol %d and this hub needs %d", r.Label, r.Presence.Protocol, p.MinProtocol)
 	case RunnerDraining:
+		if r.Presence.StatusLevel != "" && r.Presence.StatusLevel != "ok" && r.Presence.StatusText != "" {
+			add(ReasonPaused, "%s takes no new jobs now: %s", r.Label, r.Presence.StatusText)
+			break
+		}
 		if busy == 0 {
 			add(ReasonDraining, "%s was told to stop and takes no new jobs", r.Label)
 			break
@@ -158,10 +181,10 @@ func Explain(r Runner, requires, labels []string, busy int, now time.Time, p Pol
 // NoRunnerSince returns since when no eligible runner of the job's queue has
 // been online, or zero while one is. The clock starts no earlier than the job's last entry into the
 // queue and started, when this hub began to hear polls.
-func NoRunnerSince(j Job, requires, labels []string, runners []Runner, started, now time.Time, p Policy) time.Time {
+func NoRunnerSince(j Job, d Demand, runners []Runner, started, now time.Time, p Policy) time.Time {
 	since := later(j.QueuedAt, started)
 	for _, r := range runners {
-		if ok, _ := Fit(r, requires, labels); !ok || !r.Serves(j.QueueKey()) {
+		if !r.Suits(d) || !r.Serves(j.QueueKey()) {
 			continue
 		}
 		if !r.Presence.SeenAt.IsZero() && r.Presence.Protocol < p.MinProtocol { // it polls, and gets nothing

@@ -13,7 +13,10 @@ type Runner struct {
 	PairedBy    string // user id
 	PairedAt    time.Time
 	RevokedAt   time.Time // zero: paired
-	Presence    Presence
+	// Policy outlines what its owner lets jobs do there, as the machine told it last: JSON of package
+	// topology/policy, "" when it told nothing.
+	Policy   string
+	Presence Presence
 }
 
 // Presence is what a runner last told of itself by polling. A store keeps it

@@ -255,6 +255,8 @@ type RunnerStore interface {
 	RunnersByLabel(ctx context.Context, owners []Owner, label string) ([]Runner, error)
 	// RevokeRunner revokes; a runner that is revoked already stays as it is.
 	RevokeRunner(ctx context.Context, id string, at time.Time, e Event) (Runner, error)
+	// SavePolicy keeps what a runner told of its owner's policy, and the event of it when that is news. NotFound: no such runner.
+	SavePolicy(ctx context.Context, id, policy string, e Event) error
 	// SavePresence writes the presence of several runners, but over none that was seen later. It skips runners that there are not.
 	SavePresence(ctx context.Context, p map[string]Presence) error
 }

@@ -61,7 +61,7 @@ func lease(ctx context.Context, s Services, p hub.Principal, in mcp.LeaseJobArgs
 	if in.Status != nil {
 		presence.StatusText, presence.StatusLevel = in.Status.Text, in.Status.Level
 	}
-	got, err := s.Jobs.Lease(ctx, p, dispatch.LeaseRequest{RequestID: in.RequestID, Wait: duration(in.WaitMS), Presence: presence, Leaving: in.Leaving, Fresh: fresh})
+	got, err := s.Jobs.Lease(ctx, p, dispatch.LeaseRequest{RequestID: in.RequestID, Wait: duration(in.WaitMS), Presence: presence, Leaving: in.Leaving, Fresh: fresh, Policy: in.Policy})
 	if err != nil {
 		return mcp.LeaseJobResult{}, err
 	}

@@ -65,7 +65,7 @@ func (s *Service) explainQueued(ctx context.Context, out *Explanation, c caller,
 		}
 	}
 	now := s.clock.now()
-	if since := hub.NoRunnerSince(j, payload.Requires, payload.Labels, at.runners, s.startedAt(), now, s.policy); !since.IsZero() {
+	if since := hub.NoRunnerSince(j, demandOf(payload), at.runners, s.startedAt(), now, s.policy); !since.IsZero() {
 		left := max(0, since.Add(s.policy.NoRunnerTimeout).Sub(now)).Round(time.Second)
 		out.Next = append(out.Next, fmt.Sprintf("Unless a runner that can take it comes online, it is rejected in %s.", left))
 	}

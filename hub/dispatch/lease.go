@@ -33,6 +33,9 @@ func (s *Service) Lease(ctx context.Context, p hub.Principal, r LeaseRequest) (L
 	if r.Leaving {
 		r.Presence.Draining, r.Presence.LeftAt = true, r.Presence.SeenAt
 	}
+	if err := s.heardPolicy(ctx, &p, r.Policy); err != nil {
+		return out, err
+	}
 	s.presence.polled(p.Runner, r.Presence)
 	p.Runner.Presence = r.Presence
 	if r.Presence.Protocol < s.policy.MinProtocol {

@@ -31,7 +31,7 @@ func newPlaceable() *placeable { return &placeable{at: map[string]time.Time{}} }
 // kindOf names what decides where a job can run.
 func kindOf(q hub.QueuedJob) string {
 	return strings.Join([]string{
-		string(q.Job.QueueKey()), strings.Join(q.Payload.Requires, ","), strings.Join(q.Payload.Labels, ","),
+		string(q.Job.QueueKey()), strings.Join(q.Payload.Requires, ","), strings.Join(q.Payload.Labels, ","), q.Payload.Needs,
 	}, "\x00")
 }
 

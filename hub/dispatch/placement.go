@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/runnerhub/runnerhub/hub"
 )
@@ -17,6 +18,7 @@ type placement struct {
 	blocks   []hub.Reason           // what holds for all of them
 	eligible int                    // of its queue: could take it, though perhaps not now
 	ready    int                    // of these: now
+	denied   int                    // of its queue: their owners' policies are in the way
 	online   int                    // of these: there and taking jobs, though perhaps busy
 	codes    map[hub.ReasonCode]int // of the eligible ones
 	more     []string               // what would help besides what the reasons say
@@ -38,9 +40,9 @@ func (s *Service) placement(ctx context.Context, c caller, q hub.QueuedJob) (pla
 	if err := s.blocks(ctx, &out, j, busy); err != nil {
 		return out, err
 	}
-	now := s.clock.now()
+	now, demand := s.clock.now(), demandOf(q.Payload)
 	for _, r := range out.runners {
-		eligible, reasons := hub.Explain(r, q.Payload.Requires, q.Payload.Labels, busy[r.ID], now, s.policy)
+		eligible, reasons := hub.Explain(r, demand, busy[r.ID], now, s.policy)
 		if eligible {
 			out.eligible++
 			for _, x := range reasons {
@@ -49,6 +51,9 @@ func (s *Service) placement(ctx context.Context, c caller, q hub.QueuedJob) (pla
 			if reasons[0].Code == hub.ReasonReady && len(out.blocks) > 0 {
 				reasons = out.blocks
 			}
+		}
+		if slices.ContainsFunc(reasons, func(x hub.Reason) bool { return x.Code == hub.ReasonPolicy }) {
+			out.denied++
 		}
 		out.list = append(out.list, RunnerReason{RunnerID: r.ID, Label: r.Label, Eligible: eligible, Reasons: reasons})
 	}
@@ -125,7 +130,7 @@ func (s *Service) elsewhere(ctx context.Context, p *placement, c caller, q hub.Q
 		}
 		others = append(others, o)
 	}
-	found := 0
+	found, demand := 0, demandOf(q.Payload)
 	for _, o := range others {
 		if o.of == q.Job.Owner || found >= maxElsewhere {
 			continue
@@ -139,7 +144,7 @@ func (s *Service) elsewhere(ctx context.Context, p *placement, c caller, q hub.Q
 			if r.Presence.SeenAt.IsZero() || found >= maxElsewhere { // what it can do is not known
 				continue
 			}
-			if ok, _ := hub.Fit(r, q.Payload.Requires, q.Payload.Labels); !ok {
+			if !r.Suits(demand) {
 				continue
 			}
 			found++

@@ -26,6 +26,8 @@ func (p placement) why() string {
 		return "the runner that it is for does not exist any more"
 	case len(own) == 0:
 		return "no runner is paired that it could run on"
+	case p.eligible == 0 && len(own) > 1 && p.denied == len(own):
+		return fmt.Sprintf("the owners of all %d runners do not allow it: %s", len(own), sentence(own[0].Reasons[:1]))
 	case p.eligible == 0 && len(own) == 1:
 		return sentence(own[0].Reasons)
 	case p.eligible == 0:
@@ -34,6 +36,8 @@ func (p placement) why() string {
 		return sentence(p.blocks)
 	case p.codes[hub.ReasonBusy] > 0:
 		return one(hub.ReasonBusy, "is busy", "are busy")
+	case p.codes[hub.ReasonPaused] > 0 && p.eligible > 1:
+		return one(hub.ReasonPaused, "takes no jobs now", "take no jobs now")
 	case p.codes[hub.ReasonDraining] > 0:
 		return one(hub.ReasonDraining, "takes no new jobs", "take no new jobs")
 	case p.codes[hub.ReasonUpdateRequired] > 0:
@@ -75,6 +79,8 @@ func advice(r RunnerReason, x hub.Reason) string {
 		if r.Eligible {
 			return fmt.Sprintf("Start %s: `runnerctl run` on that machine.", r.Label)
 		}
+	case hub.ReasonPolicy:
+		return fmt.Sprintf("%s; change the job, choose another target, or allow it on that machine: `%s`.", x.Message, x.Hint)
 	case hub.ReasonUpdateRequired:
 		return fmt.Sprintf("Update runnerctl on %s.", r.Label)
 	case hub.ReasonMissingCapability:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/runnerhub/runnerhub/hub"
 	"github.com/runnerhub/runnerhub/topology"
+	"github.com/runnerhub/runnerhub/topology/policy"
 )
 
 // plan is what a request comes to before it is a job: its payload without ids.
@@ -43,7 +44,7 @@ func (s *Service) parse(text []byte) (plan, []SpecProblem, error) {
 	p := plan{
 		payload: hub.JobPayload{
 			Name: spec.Name, Spec: canonical, Requires: requires(spec), Labels: spec.Labels,
-			Timeout: time.Duration(spec.Timeout), Grace: time.Duration(spec.Grace),
+			Needs: string(policy.EncodeNeeds(policy.Needs(spec))), Timeout: time.Duration(spec.Timeout), Grace: time.Duration(spec.Grace),
 		},
 		maxAttempts: spec.Retry.MaxAttempts, group: spec.Concurrency.Group,
 	}

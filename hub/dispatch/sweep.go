@@ -158,7 +158,7 @@ func (s *Service) sweepQueue(ctx context.Context, k hub.QueueKey, may permit) er
 func (s *Service) sweepJob(ctx context.Context, q hub.QueuedJob, runners []hub.Runner, gone bool) error {
 	now := s.clock.now()
 	var f hub.Failure
-	switch since := hub.NoRunnerSince(q.Job, q.Payload.Requires, q.Payload.Labels, runners, s.startedAt(), now, s.policy); {
+	switch since := hub.NoRunnerSince(q.Job, demandOf(q.Payload), runners, s.startedAt(), now, s.policy); {
 	case gone:
 		f = hub.Failure{
 			Class: hub.ClassNoRunner, Message: "the runner that the job was for was unpaired",

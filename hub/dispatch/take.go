@@ -223,7 +223,7 @@ func (s *Service) decideLease(p hub.Principal, q hub.QueuedJob, requestID string
 	proof := proofOf(p.Secret, requestID, q.Job.ID, q.Job.Attempt+1, q.Job.Epoch+1)
 	d, err := hub.Lease(q.Job, q.Payload, hub.LeaseGrant{
 		Runner: p.Runner, RequestID: requestID, Digest: hub.Digest(proof.Nonce),
-		LogDigest: hub.Digest(logToken(p.Secret, q.Job.ID, proof)),
+		LogDigest: hub.Digest(logToken(p.Secret, q.Job.ID, proof)), Denied: denied(p.Runner, q.Payload),
 	}, s.clock.now(), s.policy)
 	return d, proof, err
 }

@@ -14,6 +14,8 @@ type LeaseRequest struct {
 	// Presence is what the runner tells of itself. Capabilities are filtered here, and SeenAt and LeftAt are set here.
 	Presence hub.Presence
 	Leaving  bool // the runner ends now
+	// Policy outlines what the machine's owner allows, as topology/policy writes it; nothing where the runner does not tell.
+	Policy []byte
 }
 
 // Directive is what a hub tells a runner besides a lease.

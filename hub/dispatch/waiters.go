@@ -55,16 +55,15 @@ func (w *waiter) wake() {
 
 // arrival is a job that somebody should take, with what placement needs.
 type arrival struct {
-	key      hub.QueueKey
-	jobID    string
-	requires []string
-	labels   []string
-	job      hub.QueuedJob // as it is known: whoever is woken need not read it
-	shared   bool          // workspaces may share its queue: whoever is woken looks whose turn it is
+	key    hub.QueueKey
+	jobID  string
+	demand hub.Demand
+	job    hub.QueuedJob // as it is known: whoever is woken need not read it
+	shared bool          // workspaces may share its queue: whoever is woken looks whose turn it is
 }
 
 func arrivalOf(q hub.QueuedJob) arrival {
-	return arrival{q.Job.QueueKey(), q.Job.ID, q.Payload.Requires, q.Payload.Labels, q, false}
+	return arrival{q.Job.QueueKey(), q.Job.ID, demandOf(q.Payload), q, false}
 }
 
 // suits says whether waking r for the job makes sense. On a named queue it
@@ -73,7 +72,7 @@ func (a arrival) suits(r hub.Runner) bool {
 	if _, named := a.key.Split(); named != "" {
 		return true
 	}
-	return r.Suits(a.requires, a.labels)
+	return r.Suits(a.demand)
 }
 
 func newWaiters() *waiters {

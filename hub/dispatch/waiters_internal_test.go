@@ -14,7 +14,7 @@ func capable(id string, caps ...string) hub.Runner {
 }
 
 func job(id string, requires ...string) arrival {
-	return arrival{key: hub.NewQueueKey(owner, ""), jobID: id, requires: requires}
+	return arrival{key: hub.NewQueueKey(owner, ""), jobID: id, demand: hub.Demand{Requires: requires}}
 }
 
 // awake lists the waiters that were woken.

@@ -156,6 +156,7 @@ type machine struct {
 	s        *dispatch.Service
 	p        hub.Principal
 	presence hub.Presence
+	policy   string // outline of its owner's, as it tells it
 }
 
 func presence() hub.Presence {
@@ -185,7 +186,7 @@ func (m *machine) lease(wait time.Duration) (dispatch.LeaseResult, error) {
 }
 
 func (m *machine) leaseAs(id string, wait time.Duration) (dispatch.LeaseResult, error) {
-	return m.s.Lease(m.ctx, m.p, dispatch.LeaseRequest{RequestID: id, Wait: wait, Presence: m.presence})
+	return m.s.Lease(m.ctx, m.p, dispatch.LeaseRequest{RequestID: id, Wait: wait, Presence: m.presence, Policy: []byte(m.policy)})
 }
 
 // take leases a job that must be there.

@@ -94,6 +94,21 @@ func (s *Store) RevokeRunner(ctx context.Context, id string, at time.Time, e hub
 	return out, err
 }
 
+// SavePolicy implements hub.RunnerStore.
+func (s *Store) SavePolicy(ctx context.Context, id, policy string, e hub.Event) error {
+	return s.write(ctx, func() error {
+		r := s.runners[id]
+		if r == nil {
+			return missing("runner")
+		}
+		if r.Policy != policy {
+			r.Policy = policy
+			s.record(e)
+		}
+		return nil
+	})
+}
+
 // SavePresence implements hub.RunnerStore.
 func (s *Store) SavePresence(ctx context.Context, p map[string]hub.Presence) error {
 	return s.write(ctx, func() error {

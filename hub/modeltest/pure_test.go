@@ -37,7 +37,7 @@ func rightMachine() machine {
 		},
 		expire: hub.Expire,
 		noRunner: func(j hub.Job, pl hub.JobPayload, rs []hub.Runner, started, now time.Time, pol hub.Policy) time.Time {
-			return hub.NoRunnerSince(j, pl.Requires, pl.Labels, rs, started, now, pol)
+			return hub.NoRunnerSince(j, hub.Demand{Requires: pl.Requires, Labels: pl.Labels}, rs, started, now, pol)
 		},
 		repeat: hub.Repeat,
 		same: func(j hub.Job, runnerID, request string) bool {

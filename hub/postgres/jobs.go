@@ -40,6 +40,7 @@ var enqueueFields = slices.Concat([]field[*hub.EnqueueParams]{
 	of("retry_on", "text", func(p *hub.EnqueueParams) string { return listLiteral(p.Payload.RetryOn) }),
 	of("submitted_by", "text", func(p *hub.EnqueueParams) string { return p.Payload.SubmittedBy }),
 	of("retry_of", "text", func(p *hub.EnqueueParams) string { return p.Payload.RetryOf }),
+	of("needs", "text", func(p *hub.EnqueueParams) string { return text(p.Payload.Needs) }),
 	of("cancel_running", "boolean", func(p *hub.EnqueueParams) bool { return p.Payload.CancelRunning }),
 
 	of("key", "text", func(p *hub.EnqueueParams) string { return text(p.IdempotencyKey) }),
@@ -198,7 +199,7 @@ type payloadRow struct {
 func (r *payloadRow) dest() []any {
 	p := &r.payload
 	return []any{
-		&p.JobID, &p.Name, &r.requires, &r.labels, &r.timeout, &r.grace, &r.retryOn, &p.SubmittedBy, &p.RetryOf, &p.CancelRunning,
+		&p.JobID, &p.Name, &r.requires, &r.labels, &r.timeout, &r.grace, &r.retryOn, &p.SubmittedBy, &p.RetryOf, &p.CancelRunning, &p.Needs,
 	}
 }
 

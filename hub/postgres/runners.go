@@ -44,6 +44,19 @@ func (s *Store) RevokeRunner(ctx context.Context, id string, at time.Time, e hub
 	return r, err
 }
 
+// SavePolicy implements hub.RunnerStore.
+func (s *Store) SavePolicy(ctx context.Context, id, policy string, e hub.Event) error {
+	return s.write(ctx, "save a policy", func(ctx context.Context) error {
+		var b pgx.Batch
+		b.Queue(savePolicy, append(eventArgs(e), id, text(policy))...)
+		b.Queue(selectRunner, id).Query(func(rows pgx.Rows) error {
+			_, err := pgx.CollectExactlyOneRow(rows, scanRunner)
+			return err
+		})
+		return missing(s.pool.SendBatch(ctx, &b).Close(), "runner")
+	})
+}
+
 // SavePresence implements hub.RunnerStore.
 func (s *Store) SavePresence(ctx context.Context, presence map[string]hub.Presence) error {
 	if len(presence) == 0 {
@@ -117,7 +130,7 @@ func scanRunner(row pgx.CollectableRow) (hub.Runner, error) {
 	var labels, capabilities []string
 	p := &r.Presence
 	err := row.Scan(&r.ID, (*string)(&r.Owner), &r.Label, &labels, &r.TokenDigest, &r.Hostname, &r.PairedBy,
-		(*stamp)(&r.PairedAt), (*stamp)(&r.RevokedAt),
+		(*stamp)(&r.PairedAt), (*stamp)(&r.RevokedAt), &r.Policy,
 		&p.OS, &p.Arch, &p.Version, &p.Protocol, &capabilities, &p.Slots, &p.FreeSlots, &p.Draining,
 		&p.StatusText, &p.StatusLevel, (*stamp)(&p.SeenAt), (*stamp)(&p.LeftAt))
 	r.Labels, p.Capabilities = orNil[string](labels), orNil[string](capabilities)

@@ -9,7 +9,7 @@ const (
 		j.created_at, j.queued_at, j.started_at, j.ended_at, j.concurrency_group`
 
 	payloadColumns = `p.job_id, p.name, p.requires, p.labels, p.timeout_ns, p.grace_ns, p.retry_on,
-		p.submitted_by, p.retry_of, p.cancel_running`
+		p.submitted_by, p.retry_of, p.cancel_running, p.needs`
 
 	selectJobsByID = `SELECT ` + jobColumns + ` FROM jobs j WHERE j.id = ANY($1::text[])`
 	selectPayloads = `SELECT ` + payloadColumns + `, p.spec FROM job_payloads p WHERE p.job_id = ANY($1::text[])`
@@ -49,9 +49,9 @@ earlier AS MATERIALIZED (
 	FROM done
 ), payload AS (
 	INSERT INTO job_payloads (job_id, name, spec, requires, labels, timeout_ns, grace_ns, retry_on, submitted_by, retry_of,
-		cancel_running)
+		cancel_running, needs)
 	SELECT id, name, spec, requires::text[], labels::text[], timeout_ns, grace_ns, retry_on::text[], submitted_by, retry_of,
-		cancel_running
+		cancel_running, needs
 	FROM done
 ), event AS (` + insertEvents + `)
 SELECT o.n::int, o.n IN (SELECT n FROM done), o.n NOT IN (SELECT n FROM full_up), e.job_id, e.fingerprint

@@ -1,7 +1,7 @@
 package postgres
 
 const (
-	runnerColumns = `r.id, r.owner, r.label, r.labels, r.token_digest, r.hostname, r.paired_by, r.paired_at, r.revoked_at,
+	runnerColumns = `r.id, r.owner, r.label, r.labels, r.token_digest, r.hostname, r.paired_by, r.paired_at, r.revoked_at, r.policy,
 		coalesce(s.os, ''), coalesce(s.arch, ''), coalesce(s.version, ''), coalesce(s.protocol, 0),
 		coalesce(s.capabilities, '{}'), coalesce(s.slots, 0), coalesce(s.free_slots, 0), coalesce(s.draining, false),
 		coalesce(s.status_text, ''), coalesce(s.status_level, ''), s.seen_at, s.left_at`
@@ -20,6 +20,9 @@ const (
 
 	revokeRunner = `
 		WITH done AS (UPDATE runners SET revoked_at = $13 WHERE id = $12 AND revoked_at IS NULL RETURNING 1)` + insertEvent
+
+	savePolicy = `
+		WITH done AS (UPDATE runners SET policy = $13 WHERE id = $12 AND policy <> $13 RETURNING 1)` + insertEvent
 
 	insertRunner = `
 		INSERT INTO runners (id, owner, label, labels, token_digest, hostname, paired_by, paired_at)

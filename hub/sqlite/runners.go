@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	selectRunner = `SELECT r.id, r.owner, r.label, r.labels, r.token_digest, r.hostname, r.paired_by, r.paired_at, r.revoked_at,
+	selectRunner = `SELECT r.id, r.owner, r.label, r.labels, r.token_digest, r.hostname, r.paired_by, r.paired_at, r.revoked_at, r.policy,
 			coalesce(p.os, ''), coalesce(p.arch, ''), coalesce(p.version, ''), coalesce(p.protocol, 0), p.capabilities,
 			coalesce(p.slots, 0), coalesce(p.free_slots, 0), coalesce(p.draining, 0),
 			coalesce(p.status_text, ''), coalesce(p.status_level, ''), p.seen_at, p.left_at
@@ -20,8 +20,9 @@ const (
 	listRunners    = selectRunner + `WHERE r.owner = ? AND r.id > ? AND (? OR r.revoked_at IS NULL) ORDER BY r.id LIMIT ?`
 	runnersByLabel = selectRunner + `WHERE r.owner IN (SELECT value FROM json_each(?)) AND r.label = ? AND r.revoked_at IS NULL ORDER BY r.id`
 	revokeRunner   = `UPDATE runners SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL`
-	insertRunner   = `INSERT INTO runners (id, owner, label, labels, token_digest, hostname, paired_by, paired_at, revoked_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	savePolicy     = `UPDATE runners SET policy = ? WHERE id = ? AND policy <> ?`
+	insertRunner   = `INSERT INTO runners (id, owner, label, labels, token_digest, hostname, paired_by, paired_at, revoked_at, policy)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	// Leaves what another hub has heard since, and makes no row for a runner that there is not.
 	upsertPresence = `INSERT INTO runner_presence
 			(runner_id, os, arch, version, protocol, capabilities, slots, free_slots, draining, status_text, status_level, seen_at, left_at)
@@ -78,6 +79,21 @@ func (s *Store) RevokeRunner(ctx context.Context, id string, at time.Time, e hub
 	return r, err
 }
 
+// SavePolicy implements hub.RunnerStore.
+func (s *Store) SavePolicy(ctx context.Context, id, policy string, e hub.Event) error {
+	return s.write(ctx, "save a policy", func(t *tx) error {
+		n, err := t.exec(savePolicy, policy, id, policy)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			return t.event(e)
+		}
+		_, err = scanRunner(t.row(runnerByID, id))
+		return missing(err, "runner")
+	})
+}
+
 // SavePresence implements hub.RunnerStore.
 func (s *Store) SavePresence(ctx context.Context, p map[string]hub.Presence) error {
 	if len(p) == 0 {
@@ -101,7 +117,7 @@ func (t *tx) presence(id string, p hub.Presence) error {
 
 func (t *tx) insertRunner(r hub.Runner) error {
 	if _, err := t.exec(insertRunner, r.ID, string(r.Owner), r.Label, list(r.Labels), orEmpty(r.TokenDigest), r.Hostname,
-		r.PairedBy, stamp(r.PairedAt), stamp(r.RevokedAt)); err != nil {
+		r.PairedBy, stamp(r.PairedAt), stamp(r.RevokedAt), r.Policy); err != nil {
 		return err
 	}
 	return t.presence(r.ID, r.Presence)
@@ -109,7 +125,7 @@ func (t *tx) insertRunner(r hub.Runner) error {
 
 func scanRunner(row rowScanner) (r hub.Runner, err error) {
 	p := &r.Presence
-	err = row.Scan(&r.ID, &r.Owner, &r.Label, words(&r.Labels), &r.TokenDigest, &r.Hostname, &r.PairedBy, at(&r.PairedAt), at(&r.RevokedAt),
+	err = row.Scan(&r.ID, &r.Owner, &r.Label, words(&r.Labels), &r.TokenDigest, &r.Hostname, &r.PairedBy, at(&r.PairedAt), at(&r.RevokedAt), &r.Policy,
 		&p.OS, &p.Arch, &p.Version, &p.Protocol, words(&p.Capabilities),
 		&p.Slots, &p.FreeSlots, &p.Draining, &p.StatusText, &p.StatusLevel, at(&p.SeenAt), at(&p.LeftAt))
 	return r, err

@@ -11,6 +11,7 @@ func runnerTests() []test {
 	return []test{
 		{name: "a runner comes back as it was paired", run: runnerRoundTrip},
 		{name: "no such runner", run: runnerMissing},
+		{name: "its owner's policy", run: runnerPolicy},
 		{name: "revoked once, and for ever", run: runnerRevoke},
 		{name: "a revoked runner gets no lease", run: runnerRevokedLease},
 		{name: "an owner's, in pages", run: runnerList},
@@ -49,6 +50,26 @@ func runnerRoundTrip(w *world) {
 	w.equal(got, r)
 	plain := w.paired()
 	w.equal(w.runnerNow(plain.ID), plain)
+}
+
+func runnerPolicy(w *world) {
+	r := w.paired()
+	other := w.paired()
+	e := NewEvent(hub.ActRunnerPolicy)
+	e.RunnerID = r.ID
+	for _, policy := range []string{`{"images":["größe/*"]}`, `{"images":["größe/*"]}`, "{}", ""} {
+		w.must(w.s.SavePolicy(w.ctx, r.ID, policy, e))
+		r.Policy = policy
+		w.equal(w.runnerNow(r.ID), r)
+		byToken, err := w.s.RunnerByToken(w.ctx, r.TokenDigest)
+		w.must(err)
+		w.equal(byToken, r)
+	}
+	w.equal(w.runnerNow(other.ID), other)
+	all, err := w.s.ListRunners(w.ctx, w.owner, false, "", 10)
+	w.must(err)
+	w.equal(all, []hub.Runner{r, other})
+	w.wantCode(w.s.SavePolicy(w.ctx, "rnr-missing", "{}", e), hub.NotFound)
 }
 
 func runnerMissing(w *world) {

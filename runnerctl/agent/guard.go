@@ -81,22 +81,22 @@ func (g *guard) ask(now time.Time) (p *policy.Policy, why, level string) {
 	if g.load != nil {
 		var err error
 		if p, err = g.load(); err != nil {
-			return nil, "takes no jobs: " + err.Error(), "error"
+			return nil, err.Error(), "error"
 		}
 	}
 	if open, next := p.Open(now); !open {
-		why = "takes jobs only by its owner's hours (" + hours(p) + ")"
+		why = "it is outside its owner's hours (" + hours(p) + ")"
 		if !next.IsZero() {
-			why += ", again from " + next.Format("Mon 15:04 MST")
+			why += "; again from " + next.Format("Mon 15:04 MST")
 		}
 		return p, why, "warning"
 	}
 	if p.NotOnBattery && g.battery != nil {
 		switch on, err := g.battery(); {
 		case err != nil:
-			return p, "takes no jobs on battery, and it cannot be told what the machine runs on: " + err.Error(), "error"
+			return p, "its owner wants none on battery, and it cannot be told what the machine runs on: " + err.Error(), "error"
 		case on:
-			return p, "takes no jobs while the machine runs on its battery", "warning"
+			return p, "the machine runs on its battery", "warning"
 		}
 	}
 	return p, "", ""

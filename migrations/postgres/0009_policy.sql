@@ -1,0 +1,11 @@
+-- +goose Up
+
+-- An outline of what a runner's owner allows, JSON of package topology/policy; '' where the runner told none.
+ALTER TABLE runners ADD COLUMN policy text NOT NULL DEFAULT '';
+
+-- What a job asks of the owner of its runner, JSON of the same package; '' for nothing, or where nobody looked.
+ALTER TABLE job_payloads ADD COLUMN needs text NOT NULL DEFAULT '';
+
+-- +goose Down
+ALTER TABLE job_payloads DROP COLUMN needs;
+ALTER TABLE runners DROP COLUMN policy;
