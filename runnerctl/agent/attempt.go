@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/runnerhub/runnerhub/mcp"
@@ -99,23 +98,10 @@ func (t *attempt) spec() (*topology.Spec, *report) {
 			Hint: fmt.Sprintf("the runner is %s; install the hub's release on the machine if the spec is right", mcp.Version),
 		}}
 	}
-	if demands := spec.Demands(); len(demands) > 0 {
-		return nil, denied(demands[0])
-	}
 	if ms := t.lease.TimeoutMS; ms > 0 { // the hub's default, where the spec names none
 		spec.Timeout = topology.Duration(time.Duration(ms) * time.Millisecond)
 	}
 	return spec, nil
-}
-
-// denied is the report of a job that asks for more than the machine gives.
-func denied(d topology.Demand) *report {
-	what := strings.TrimSpace(string(d.Power) + " " + d.Value)
-	return &report{Fail: &failReport{
-		Class:   string(topology.ClassPolicyDenied),
-		Message: clip(fmt.Sprintf("The service %s asks for %s, which this machine does not allow: %s.", d.Service, what, d.Reason()), maxMessage),
-		Hint:    "leave it out of the job",
-	}}
 }
 
 // execute prepares and runs the job. dir is where its source may be while it runs. A panic costs this job and not the others.
@@ -138,11 +124,12 @@ func (t *attempt) execute(ctx context.Context, run execute, work topology.Work, 
 	if ended := t.compose(ctx, &work, obs); ended != nil {
 		return *ended
 	}
-	spec, denied := t.a.guard.admit(work.Spec)
+	owner := t.a.guard.owner()
+	spec, denied := admit(owner, work.Spec)
 	if denied != nil {
 		return t.refused(denied, obs)
 	}
-	work.Spec = spec
+	work.Spec, work.Metadata = spec, owner.MetadataAddresses
 	return run(ctx, work, obs)
 }
 

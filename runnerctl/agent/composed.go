@@ -12,8 +12,7 @@ import (
 // the job's log.
 type Compose func(ctx context.Context, dir string, spec *topology.Spec) (out *topology.Spec, notes []string, failure *topology.Failure)
 
-// compose reads the job's Compose files, if it has any, and refuses what only the
-// owner of this machine can allow. The result is nil while nothing is wrong.
+// compose reads the job's Compose files, if it has any. The result is nil while nothing is wrong.
 func (t *attempt) compose(ctx context.Context, work *topology.Work, obs topology.Observer) *topology.Result {
 	say := func(line string) {
 		_ = obs.Log(topology.Record{Time: time.Now(), Stream: topology.System, Data: []byte(line + "\n")}) // the observer stops the job then
@@ -37,10 +36,6 @@ func (t *attempt) compose(ctx context.Context, work *topology.Work, obs topology
 	}
 	for _, note := range notes {
 		say(note)
-	}
-	if demands := spec.Demands(); len(demands) > 0 {
-		r := denied(demands[0]).Fail
-		return fail(&topology.Failure{Class: topology.Class(r.Class), Message: r.Message, Hint: r.Hint, Container: demands[0].Service})
 	}
 	work.Spec = spec
 	return nil

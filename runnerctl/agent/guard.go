@@ -145,12 +145,16 @@ func (a *Agent) lease(ctx context.Context, args mcp.LeaseJobArgs) (mcp.LeaseJobR
 	return res, err
 }
 
+// owner is what the machine's owner allows now.
+func (g *guard) owner() *policy.Policy {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.policy
+}
+
 // admit holds a job against the owner's policy. It returns the spec to run, with
 // the policy's ceiling as limits where the job names none, or why there is none.
-func (g *guard) admit(spec *topology.Spec) (*topology.Spec, *topology.Failure) {
-	g.mu.Lock()
-	p := g.policy
-	g.mu.Unlock()
+func admit(p *policy.Policy, spec *topology.Spec) (*topology.Spec, *topology.Failure) {
 	// Hours say when jobs are asked for. One that was leased within them may begin a moment after.
 	found := policy.Check(p, spec, time.Time{})
 	if len(found) == 0 {

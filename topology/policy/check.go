@@ -90,9 +90,24 @@ type rule struct {
 var rules = map[Rule]rule{
 	RuleHostExecutor: yes(func(p *Policy) bool { return p.HostExecutor }, "has no image and would run on the machine itself", RuleHostExecutor),
 	RuleImages: {
-		func(p *Policy, v string) bool { return len(p.Images) == 0 || MatchImage(p.Images, v) },
-		says("runs the image %s, which is not among those that are allowed"),
-		more(RuleImages, imageName),
+		func(p *Policy, v string) bool {
+			if v == "" {
+				return len(p.Images) == 0 || slices.Contains(p.Images, "**")
+			}
+			return len(p.Images) == 0 || MatchImage(p.Images, v)
+		},
+		func(_ *Policy, v string) string {
+			if v == "" {
+				return "is built here, from images that cannot be held against those that are allowed"
+			}
+			return fmt.Sprintf("runs the image %s, which is not among those that are allowed", v)
+		},
+		more(RuleImages, func(v string) string {
+			if v == "" {
+				return "**"
+			}
+			return imageName(v)
+		}),
 	},
 	RuleRepositories: {
 		func(p *Policy, v string) bool { return len(p.Repositories) == 0 || MatchRepository(p.Repositories, v) },

@@ -34,9 +34,9 @@ func TestCheckNamesTheRuleAndTheWayOut(t *testing.T) {
 	t.Parallel()
 	s := spec(t, `
 image: golang:1.26
-resources: {cpus: 2, memory: 1GiB}
+resources: {cpus: 2, memory: 1GiB, disk: 2GiB}
 services:
-  db: {image: postgres, mem_limit: 512m}
+  db: {image: postgres, resources: {memory: 512MiB, disk: 1GiB}, scale: 2}
   app: {image: registry.example:5000/team/app@sha256:`+strings.Repeat("a", 64)+`, cpus: 1.5}
 `)
 	for _, tt := range []struct {
@@ -44,16 +44,21 @@ services:
 		want   []string
 	}{
 		{"", nil},
-		{"images: [golang, postgres, 'registry.example:5000/**']\nnetworks: [open]\nceiling: {cpus: 3.5, memory: 1536m}", nil},
+		{"images: [golang, postgres, 'registry.example:5000/**']\nnetworks: [open]\nceiling: {cpus: 3.5, memory: 2GiB}", nil},
 		{"images: [golang, 'registry.example:5000/**']", []string{
 			"the service db runs the image docker.io/library/postgres:latest, which is not among those that are allowed (rule images); runnerctl policy set images+=docker.io/library/postgres",
+		}},
+		{"images: [golang, postgres]\nceiling: {disk: 3GiB}", []string{
+			"the service app runs the image registry.example:5000/team/app@sha256:" + strings.Repeat("a", 64) +
+				", which is not among those that are allowed (rule images); runnerctl policy set images+=registry.example:5000/team/app",
+			"the job asks for 4GiB of disk; the ceiling is 3GiB (rule ceiling.disk); runnerctl policy set ceiling.disk=4GiB",
 		}},
 		{"networks: [none, restricted]", []string{
 			"the job asks for network: open; allowed is none, restricted (rule networks); runnerctl policy set networks+=open",
 		}},
 		{"ceiling: {cpus: 3, memory: 1GiB}", []string{
 			"the job asks for 3.5 cores; the ceiling is 3 (rule ceiling.cpus); runnerctl policy set ceiling.cpus=3.5",
-			"the job asks for 1.5GiB of memory; the ceiling is 1GiB (rule ceiling.memory); runnerctl policy set ceiling.memory=1.5GiB",
+			"the job asks for 2GiB of memory; the ceiling is 1GiB (rule ceiling.memory); runnerctl policy set ceiling.memory=2GiB",
 		}},
 	} {
 		var got []string
@@ -147,18 +152,6 @@ ports: [8000-8002, 9000]
 	}
 	if v := policy.CheckNeeds(nil, []policy.Need{{Rule: "of a later release"}}); len(v) > 0 {
 		t.Errorf("an unknown rule is held against a job: %v", v)
-	}
-}
-
-func TestReachesEngine(t *testing.T) {
-	t.Parallel()
-	for mount, want := range map[string]bool{
-		"/var/run/docker.sock": true, "/run": true, "/": true, "/var/": true, "/home/a/.docker/run/docker.sock": true,
-		"/var/lib": false, "/run/user": false, "/srv": false,
-	} {
-		if got := policy.ReachesEngine(mount); got != want {
-			t.Errorf("%s: %v", mount, got)
-		}
 	}
 }
 
@@ -261,20 +254,20 @@ func TestBoundSharesWhatIsLeft(t *testing.T) {
 image: a
 services:
   db: {image: b, mem_limit: 1g, cpus: 1}
-  app: {image: c}
+  app: {image: c, scale: 2}
 `)
-	got, v := policy.Bound(parse(t, "ceiling: {cpus: 3, memory: 3GiB}"), s)
+	got, v := policy.Bound(parse(t, "ceiling: {cpus: 4, memory: 4GiB, disk: 8GiB}"), s)
 	if v != nil {
 		t.Fatal(v)
 	}
-	want := topology.Resources{CPUs: 1, Memory: 1 << 30}
+	want := topology.Resources{CPUs: 1, Memory: 1 << 30, Disk: 2 << 30}
 	if got.Resources != want || got.Services["app"].Resources != want || got.Services["db"].Resources != want {
 		t.Errorf("job %+v, services %+v", got.Resources, got.Services)
 	}
 	if s.Resources != (topology.Resources{}) || s.Services["app"].Resources != (topology.Resources{}) {
 		t.Error("the spec was changed")
 	}
-	if len(policy.Check(parse(t, "ceiling: {cpus: 3, memory: 3GiB}"), got, time.Time{})) > 0 {
+	if len(policy.Check(parse(t, "ceiling: {cpus: 4, memory: 4GiB, disk: 8GiB}"), got, time.Time{})) > 0 {
 		t.Error("what Bound made is over the ceiling")
 	}
 	if _, v := policy.Bound(parse(t, "ceiling: {memory: 1GiB}"), s); v == nil || v.Rule != policy.RuleCeilingMemory {
@@ -294,5 +287,21 @@ func TestNeedsTravel(t *testing.T) {
 	}
 	if none, err := policy.DecodeNeeds(nil); none != nil || err != nil {
 		t.Errorf("%v, %v", none, err)
+	}
+}
+
+// What an image is built from nobody can hold against a list.
+func TestABuildNeedsLeaveForAnyImage(t *testing.T) {
+	t.Parallel()
+	s := spec(t, "image: a")
+	s.Services = map[string]topology.Service{"b": {Build: &topology.Build{Context: "."}}}
+	for text, allowed := range map[string]bool{"": true, "images: [a]": false, "images: [a, '**']": true} {
+		found := policy.Check(parse(t, text), s, time.Time{})
+		if (len(found) == 0) != allowed {
+			t.Errorf("%q: %v", text, found)
+		}
+		if !allowed && (found[0].Rule != policy.RuleImages || found[0].Allow != "runnerctl policy set 'images+=**'") {
+			t.Errorf("%+v", found[0])
+		}
 	}
 }

@@ -118,22 +118,6 @@ func within(folder, name string) bool {
 	return folder == name || strings.HasPrefix(name, strings.TrimSuffix(folder, "/")+"/")
 }
 
-// engineSockets are where engines listen; what holds one of them is as good as it.
-var engineSockets = []string{
-	"/var/run/docker.sock", "/run/docker.sock", "/run/podman/podman.sock", "/var/run/podman/podman.sock",
-	"/run/containerd/containerd.sock", "/var/run/containerd/containerd.sock",
-}
-
-// ReachesEngine says whether a mount of a path of the machine's gives a container
-// the engine's socket, by its usual places.
-func ReachesEngine(mount string) bool {
-	mount = path.Clean(mount)
-	if path.Base(mount) == "docker.sock" || path.Base(mount) == "podman.sock" {
-		return true
-	}
-	return slices.ContainsFunc(engineSockets, func(s string) bool { return within(mount, s) })
-}
-
 // AutoPort stands for a published port that the engine chooses.
 const AutoPort = "auto"
 

@@ -39,7 +39,7 @@ const (
 type Need struct {
 	Rule      Rule   `json:"rule"`
 	Container string `json:"of,omitempty"` // "job" or a service's name; empty where it is the whole job
-	// Value is what is asked for, in the words of the rule: an image reference, a
+	// Value is what is asked for, in the words of the rule: an image reference ("" for one that is built), a
 	// network mode, PATH or PATH:ro of a mount, a capability, a port, a number of
 	// cores or bytes. Empty where the rule is yes or no.
 	Value string `json:"value,omitempty"`
@@ -64,6 +64,7 @@ func Needs(spec *topology.Spec) []Need {
 		n.service(name, s)
 		total.CPUs += s.Resources.CPUs * float64(max(s.Scale, 1))
 		total.Memory += s.Resources.Memory * int64(max(s.Scale, 1))
+		total.Disk += s.Resources.Disk * int64(max(s.Scale, 1))
 	}
 	for _, d := range spec.Demands() {
 		n.add(Rule(d.Power), d.Service, d.Value)
@@ -80,9 +81,11 @@ func (n *needs) add(r Rule, container, value string) {
 
 // service adds what one service asks for.
 func (n *needs) service(name string, s topology.Service) {
-	if s.Build == nil { // of one that is built, image is a name for others
-		n.add(RuleImages, name, fullImage(s.Image))
+	if s.Build != nil { // image is a name for others
+		n.add(RuleImages, name, "")
+		return
 	}
+	n.add(RuleImages, name, fullImage(s.Image))
 }
 
 // limits adds the resources that all containers ask for together.
@@ -92,6 +95,9 @@ func (n *needs) limits(r topology.Resources) {
 	}
 	if r.Memory > 0 {
 		n.add(RuleCeilingMemory, "", strconv.FormatInt(r.Memory, 10))
+	}
+	if r.Disk > 0 {
+		n.add(RuleCeilingDisk, "", strconv.FormatInt(r.Disk, 10))
 	}
 }
 
