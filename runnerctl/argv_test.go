@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/cancel"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/doctor"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/explain"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/jobs"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/login"
@@ -68,6 +69,10 @@ func TestArgv(t *testing.T) {
 	testArgv(t, "cancel", cancel.New, func(o *cancel.Options) { o.F = nil },
 		argv[cancel.Options]{line: "job_1 --reason why --json", want: cancel.Options{JobID: "job_1", Reason: "why", JSON: true}},
 		argv[cancel.Options]{line: "", refused: "arg"})
+	testArgv(t, "doctor", doctor.New, func(o *doctor.Options) { o.F = nil },
+		argv[doctor.Options]{line: "", want: doctor.Options{Image: "busybox"}},
+		argv[doctor.Options]{line: "--image alpine --json", want: doctor.Options{Image: "alpine", JSON: true}},
+		argv[doctor.Options]{line: "me", refused: "unknown command"})
 	testArgv(t, "explain", explain.New, func(o *explain.Options) { o.F = nil },
 		argv[explain.Options]{line: "job_1", want: explain.Options{JobID: "job_1"}},
 		argv[explain.Options]{line: "a b", refused: "arg"})

@@ -12,6 +12,7 @@ import (
 	"github.com/runnerhub/runnerhub/mcp"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/artifacts"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/cancel"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/doctor"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/download"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/explain"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/gc"
@@ -43,8 +44,9 @@ func Main() int {
 	f := &cmdutil.Factory{
 		IO: iostreams.System(), Getenv: os.Getenv, Now: time.Now, ConfigDir: config, StateDir: state,
 		Keyring: keyring.OpenSystem(0),
-		Compose: compose.Load,
-		Signals: stopSignals,
+		Compose:      compose.Load,
+		SurveyEngine: func(ctx context.Context) topology.Survey { return docker.SurveyEngine(ctx, docker.Options{}) },
+		Signals:      stopSignals,
 	}
 	f.NewExecutor = func(ctx context.Context) (topology.Executor, error) {
 		return docker.New(ctx, docker.Options{Options: attempt.Options{ReadyNetworks: f.Engine.Slots, Subnets: f.Engine.Subnets}})
@@ -83,7 +85,7 @@ func NewRoot(f *cmdutil.Factory) *cobra.Command {
 	root.PersistentFlags().StringVar(&f.ProfileName, "profile", "", "name of the hub's profile (default: RUNNERCTL_PROFILE, or \"default\")")
 	root.AddCommand(
 		pair.New(f, nil), unpair.New(f, nil), run.New(f, nil), status.New(f, nil), gc.New(f, nil),
-		policy.New(f, nil),
+		policy.New(f, nil), doctor.New(f, nil),
 		login.New(f, nil), logout.New(f, nil),
 		submit.New(f, nil), jobs.New(f, nil), logs.New(f, nil), explain.New(f, nil), artifacts.New(f, nil), download.New(f, nil), cancel.New(f, nil), retry.New(f, nil),
 		runners.New(f, nil), version.New(f),

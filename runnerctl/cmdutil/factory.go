@@ -44,6 +44,8 @@ type Factory struct {
 	NewExecutor func(ctx context.Context) (topology.Executor, error)
 	// Compose reads the Compose files of jobs from their sources; see agent.Compose.
 	Compose func(ctx context.Context, dir string, spec *topology.Spec) (*topology.Spec, []string, *topology.Failure)
+	// SurveyEngine says where an engine was looked for, and what was found.
+	SurveyEngine func(ctx context.Context) topology.Survey
 	// Signals delivers the signals that ask the program to stop, until the function it returns is called;
 	// from then on they end it at once. That function may be called more than once.
 	Signals func() (<-chan struct{}, func())
