@@ -10,5 +10,5 @@ func freeSpace(dir string) (int64, error) {
 	if err := unix.Statfs(dir, &s); err != nil {
 		return 0, err
 	}
-	return int64(uint64(s.Bavail) * uint64(s.Bsize)), nil
+	return int64(uint64(s.Bavail) * uint64(s.Bsize)), nil //nolint:unconvert // their types differ by system
 }
