@@ -28,7 +28,7 @@ func TestComposeFilesAreRead(t *testing.T) {
 		"filled in": {filled(map[string]topology.Service{"web": {Image: "web"}}, nil), "succeeded"},
 		"a failure": {filled(nil, &topology.Failure{Class: topology.ClassSource, Message: "no such file"}), "failed source no such file"},
 		"a demand": {filled(map[string]topology.Service{"web": {Powers: topology.Powers{Privileged: true}}}, nil),
-			"failed policy_denied The service web asks for privileged"},
+			"failed policy_denied the service web asks to be privileged (rule privileged)"},
 		"none to read it": {nil, "failed spec_invalid reads no Compose files"},
 	}
 	for name, tt := range tests {
@@ -78,8 +78,9 @@ func TestDemandsAreRefused(t *testing.T) {
 		r := start(t, agent.Config{Client: h})
 		j := settled(t, h, "a")
 		r.kill()
-		if len(j.Fails) != 1 || j.Fails[0].Class != "policy_denied" || !strings.Contains(j.Fails[0].Message, "vpn asks for cap_add NET_ADMIN") {
-			t.Errorf("%+v", j.Fails)
+		f := j.Results[0].Failure
+		if f == nil || f.Class != "policy_denied" || !strings.Contains(f.Message, "the service vpn asks for the capability NET_ADMIN") {
+			t.Errorf("%+v", f)
 		}
 	})
 }
