@@ -117,6 +117,10 @@ func (t *attempt) execute(ctx context.Context, run execute, work topology.Work, 
 			res = internal(fmt.Sprintf("The runner failed: %v", p))
 		}
 	}()
+	// Asked before the source is fetched with the owner's own credentials, and again when all of the job is known.
+	if _, denied := admit(t.a.guard.owner(), work.Spec); denied != nil {
+		return t.refused(denied, obs)
+	}
 	work, ended := t.prepare(ctx, work, dir, obs)
 	if ended != nil {
 		return *ended

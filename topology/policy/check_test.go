@@ -278,6 +278,18 @@ services:
 	}
 }
 
+func TestARepositoryMustBeAmongThoseAllowed(t *testing.T) {
+	t.Parallel()
+	s := spec(t, "image: a\nsource: {repository: 'https://github.com/acme/x.git', commit: "+strings.Repeat("a", 40)+"}")
+	v := policy.Check(parse(t, "repositories: [example.com/**]"), s, time.Time{})
+	if len(v) != 1 || v[0].Allow != "runnerctl policy set repositories+=github.com/acme/x" {
+		t.Errorf("%+v", v)
+	}
+	if v := policy.Check(parse(t, "repositories: [github.com/acme/*]"), s, time.Time{}); len(v) > 0 {
+		t.Errorf("%+v", v)
+	}
+}
+
 func TestNeedsTravel(t *testing.T) {
 	t.Parallel()
 	needs := policy.Needs(spec(t, "image: a\nservices: {db: {image: b}}"))

@@ -58,6 +58,10 @@ func Needs(spec *topology.Spec) []Need {
 		n.add(RuleImages, jobContainer, fullImage(spec.Image))
 		n.add(RuleNetworks, "", string(spec.Network))
 	}
+	if spec.Source != nil && spec.Source.Repository != "" {
+		r := spec.Source.Repository
+		n.add(RuleRepositories, "", plainRepository(r))
+	}
 	total := spec.Resources
 	for _, name := range slices.Sorted(maps.Keys(spec.Services)) {
 		s := spec.Services[name]
