@@ -43,7 +43,7 @@ func Main() int {
 	config, state := cmdutil.DefaultDirs()
 	f := &cmdutil.Factory{
 		IO: iostreams.System(), Getenv: os.Getenv, Now: time.Now, ConfigDir: config, StateDir: state,
-		Keyring: keyring.OpenSystem(0),
+		Keyring:      keyring.OpenSystem(0),
 		Compose:      compose.Load,
 		SurveyEngine: func(ctx context.Context) topology.Survey { return docker.SurveyEngine(ctx, docker.Options{}) },
 		Signals:      stopSignals,

@@ -95,6 +95,7 @@ func (t *attempt) resume(e *entry, free func()) {
 		log = newLogSpool(e, t.a.cfg.SpoolLimit)
 	}
 	end, _ := log.Size()
+	t.begun = true
 	left := topology.Resume{Checkpoint: e.checkpoint(), Offsets: loadOffsets(e, end)}
 	log.offsets.at = left.Offsets
 	// The engine may not be up yet. What is left of this attempt is spared by the sweep.

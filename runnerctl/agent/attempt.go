@@ -36,6 +36,7 @@ type attempt struct {
 	id     topology.Identity
 	logger *slog.Logger
 	keeper *keeper
+	begun  bool // by an earlier process
 }
 
 // run acknowledges, executes and reports. free is called once the slot may have its next job.
@@ -118,7 +119,8 @@ func (t *attempt) execute(ctx context.Context, run execute, work topology.Work, 
 		}
 	}()
 	// Asked before the source is fetched with the owner's own credentials, and again when all of the job is known.
-	if _, denied := admit(t.a.guard.owner(), work.Spec); denied != nil {
+	owner := t.a.guard.owner()
+	if _, denied := t.admit(owner, work.Spec); denied != nil {
 		return t.refused(denied, obs)
 	}
 	work, ended := t.prepare(ctx, work, dir, obs)
@@ -128,8 +130,7 @@ func (t *attempt) execute(ctx context.Context, run execute, work topology.Work, 
 	if ended := t.compose(ctx, &work, obs); ended != nil {
 		return *ended
 	}
-	owner := t.a.guard.owner()
-	spec, denied := admit(owner, work.Spec)
+	spec, denied := t.admit(owner, work.Spec)
 	if denied != nil {
 		return t.refused(denied, obs)
 	}

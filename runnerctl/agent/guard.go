@@ -152,6 +152,17 @@ func (g *guard) owner() *policy.Policy {
 	return g.policy
 }
 
+// admit is admit for an attempt: one that an earlier process began was allowed then, and goes on.
+func (t *attempt) admit(p *policy.Policy, spec *topology.Spec) (*topology.Spec, *topology.Failure) {
+	if !t.begun {
+		return admit(p, spec)
+	}
+	if bounded, v := policy.Bound(p, spec); v == nil {
+		return bounded, nil
+	}
+	return spec, nil
+}
+
 // admit holds a job against the owner's policy. It returns the spec to run, with
 // the policy's ceiling as limits where the job names none, or why there is none.
 func admit(p *policy.Policy, spec *topology.Spec) (*topology.Spec, *topology.Failure) {
