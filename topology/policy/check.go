@@ -64,7 +64,7 @@ func CheckNeeds(p *Policy, needs []Need) []Violation {
 
 // order is the order of violations.
 var order = []Rule{
-	RuleHostExecutor, RuleImages, RuleRepositories, RuleNetworks, RulePrivileged, RuleCapAdd, RuleHostModes, RuleDevices,
+	RuleImages, RuleRepositories, RuleNetworks, RulePrivileged, RuleCapAdd, RuleHostModes, RuleDevices,
 	RuleGPUs, RuleDockerSocket, RuleMounts, RulePorts, RuleCeilingCPUs, RuleCeilingMemory, RuleCeilingDisk,
 }
 
@@ -88,7 +88,6 @@ type rule struct {
 }
 
 var rules = map[Rule]rule{
-	RuleHostExecutor: yes(func(p *Policy) bool { return p.HostExecutor }, "has no image and would run on the machine itself", RuleHostExecutor),
 	RuleImages: {
 		func(p *Policy, v string) bool {
 			if v == "" {

@@ -79,7 +79,6 @@ services:
 func TestEveryRightIsRefusedUntilItsCommandIsRun(t *testing.T) {
 	t.Parallel()
 	for _, n := range []policy.Need{
-		{Rule: policy.RuleHostExecutor},
 		{Rule: policy.RulePrivileged, Container: "db"},
 		{Rule: policy.RuleCapAdd, Container: "job", Value: "NET_ADMIN"},
 		{Rule: policy.RuleHostModes, Container: "db", Value: "network"},

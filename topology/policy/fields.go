@@ -73,11 +73,6 @@ var Fields = []Field{
 		read: flag(func(p *Policy) *bool { return &p.MetadataAddresses }), show: shown(func(p *Policy) bool { return p.MetadataAddresses }),
 	},
 	{
-		Name: "host_executor", About: "jobs without an image may run on the machine itself, as the runner's user", Default: "false",
-		Example: "true", kind: boolField,
-		read: flag(func(p *Policy) *bool { return &p.HostExecutor }), show: shown(func(p *Policy) bool { return p.HostExecutor }),
-	},
-	{
 		Name: "mounts", About: "folders of the machine that containers may see, PATH or PATH:ro, with what is below them",
 		Default: "none", Example: "/srv/cache,/srv/data:ro",
 		read: func(p *Policy, s string) error {

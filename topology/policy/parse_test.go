@@ -64,7 +64,6 @@ images: [postgres, "!*:latest"]
 repositories: [github.com/acme/**]
 networks: [none, restricted]
 metadata_addresses: true
-host_executor: true
 mounts: [/srv/cache, "/srv/data:ro"]
 devices: [/dev/kvm]
 gpus: true

@@ -35,9 +35,6 @@ type Policy struct {
 	Repositories []string `json:"repositories,omitempty"`
 	// MetadataAddresses lets containers reach the addresses where clouds hand credentials to machines.
 	MetadataAddresses bool `json:"metadata_addresses,omitempty"`
-	// HostExecutor allows jobs without an image, which run on the machine itself as
-	// the user that the runner runs as.
-	HostExecutor bool `json:"host_executor,omitempty"`
 	// Hours are when the runner takes jobs, in the machine's own time; none is always.
 	Hours []Window `json:"hours,omitempty"`
 	// NotOnBattery keeps the runner from taking jobs while the machine runs on its battery.
