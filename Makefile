@@ -67,6 +67,10 @@ bench: ## Measure our own cost and that of others side by side, as ratios (BENCH
 	go -C bench test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 30m . \
 		$(if $(filter .,$(BENCH)),-write ../docs/performance.md)
 
+.PHONY: many
+many: ## Run 200 jobs on one runner, half of them canceled or killed, and look for what they leave
+	@env=$$(.ci/lib/test-env.sh); eval "$$env"; RUNNERHUB_TEST_JOBS=200 go test -race -timeout 60m -v -run '^TestManyJobsLeaveNothing$$' ./cmd
+
 .PHONY: chaos
 chaos: ## Break everything around hubs and runners for DURATION (3m) by SEED, SEEDS in a row (1)
 	@env=$$(.ci/lib/test-env.sh); eval "$$env"; .ci/lib/chaos.sh

@@ -12,7 +12,6 @@ import (
 
 	"github.com/runnerhub/runnerhub/mcp/mcpclient"
 	"github.com/runnerhub/runnerhub/runnerctl/agent"
-	"github.com/runnerhub/runnerhub/topology/topologytest"
 )
 
 // runnerConfig is one paired runner.
@@ -46,7 +45,7 @@ func runRunner(ctx context.Context, path string, out io.Writer) error {
 	}
 	defer client.Close()
 	a := agent.New(agent.Config{
-		Client: &noted{Client: client, ledger: l, skew: cfg.Skew}, Executor: topologytest.NewExecutor(play(l)),
+		Client: &noted{Client: client, ledger: l, skew: cfg.Skew}, Executor: engine(l),
 		RunnerID: cfg.RunnerID, SpoolDir: cfg.Spool, Slots: cfg.Slots, Logger: log,
 	})
 	ctx, cancel := context.WithCancel(ctx)

@@ -59,7 +59,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"long backup poll": {[]string{"--backup-poll", "6s"}, nil, "--backup-poll"},
 		"timeouts crossed": {[]string{"--timeout", "48h"}, nil, "--max-timeout"},
 		"no proxy":         {[]string{"--trust-proxy", "lb.example"}, nil, "--trust-proxy"},
-		"short memory":     {[]string{"--retention", "24h"}, nil, "--log-grace"},
+		"short memory":     {[]string{"--retention", "24h", "--artifact-retention", "24h"}, nil, "--log-grace"},
 		"no attempts":      {[]string{"--max-attempts", "0"}, nil, "--max-attempts"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 // The engine's own log of a container: what Attach reads after a runner was killed.
 // Of the drivers that can be read, local is the one that keeps every byte as it
 // was. What that costs is in
-// docs/adr/0006-what-survives-a-kill.md.
+// docs/adr/0007-what-survives-a-kill.md.
 const (
 	logDriver  = "local"
 	logFile    = "16m" // begun anew at this size
