@@ -3,6 +3,7 @@ package cmd_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -316,7 +317,7 @@ func (v *victim) run(args ...string) string {
 	cmd.Env = v.env
 	out, err := cmd.Output()
 	if err != nil {
-		if exit, ok := err.(*exec.ExitError); ok {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			v.t.Fatalf("runnerctl %v: %v\n%s", args, err, exit.Stderr)
 		}
 		v.t.Fatal(err)

@@ -94,26 +94,26 @@ func TestDownloadOfAnArtifact(t *testing.T) {
 		return res, string(body)
 	}
 	res, body := get(h.admin, "", "")
-	if res.StatusCode != 200 || body != "<script>0123456789</script>" || res.Header.Get("Content-Type") != "application/octet-stream" ||
+	if res.StatusCode != http.StatusOK || body != "<script>0123456789</script>" || res.Header.Get("Content-Type") != "application/octet-stream" ||
 		!strings.HasPrefix(res.Header.Get("Content-Disposition"), "attachment") || res.Header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("%d %q %v", res.StatusCode, body, res.Header)
 	}
-	if res, body := get(h.admin, "Range", "bytes=8-11"); res.StatusCode != 206 || body != "0123" {
+	if res, body := get(h.admin, "Range", "bytes=8-11"); res.StatusCode != http.StatusPartialContent || body != "0123" {
 		t.Errorf("a range: %d %q", res.StatusCode, body)
 	}
-	if res, body := get(h.admin, "Range", "bytes=-9"); res.StatusCode != 206 || body != "</script>" {
+	if res, body := get(h.admin, "Range", "bytes=-9"); res.StatusCode != http.StatusPartialContent || body != "</script>" {
 		t.Errorf("the end: %d %q", res.StatusCode, body)
 	}
-	if res, _ := get(h.admin, "Range", "bytes=99-"); res.StatusCode != 416 {
+	if res, _ := get(h.admin, "Range", "bytes=99-"); res.StatusCode != http.StatusRequestedRangeNotSatisfiable {
 		t.Errorf("a range beyond the end: %d", res.StatusCode)
 	}
-	if res, body := get(h.admin, "If-None-Match", `"`+art.SHA256+`"`); res.StatusCode != 304 || body != "" {
+	if res, body := get(h.admin, "If-None-Match", `"`+art.SHA256+`"`); res.StatusCode != http.StatusNotModified || body != "" {
 		t.Errorf("what the client has: %d", res.StatusCode)
 	}
-	if res, _ := get("", "", ""); res.StatusCode != 401 {
+	if res, _ := get("", "", ""); res.StatusCode != http.StatusUnauthorized {
 		t.Errorf("without a key: %d", res.StatusCode)
 	}
-	if res, _ := get(h.stranger(t), "", ""); res.StatusCode != 404 {
+	if res, _ := get(h.stranger(t), "", ""); res.StatusCode != http.StatusNotFound {
 		t.Errorf("as somebody else: %d", res.StatusCode)
 	}
 }

@@ -128,7 +128,7 @@ func TestTheLeaseIsLostWhileArtifactsAreSent(t *testing.T) {
 		spool := t.TempDir()
 		r := start(t, agent.Config{Client: h, SpoolDir: spool, Once: true, Executor: topologytest.NewExecutor(leaving(t, topologytest.Exit(0), "a"))})
 		h.Submit("job_1", quickSpec)
-		time.Sleep(time.Minute) // virtual
+		time.Sleep(time.Minute) // virtual time
 		synctest.Wait()
 		if err := r.end(); err != nil {
 			t.Error(err)

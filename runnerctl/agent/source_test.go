@@ -47,7 +47,7 @@ func TestJobGetsItsSource(t *testing.T) {
 				t.Errorf("ticket %q", ticket)
 			}
 			say("fetching")
-			time.Sleep(4 * time.Minute)
+			time.Sleep(4 * time.Minute) // virtual time
 			tree := filepath.Join(dir, "tree")
 			if err := os.MkdirAll(filepath.Join(tree, "sub"), 0o755); err != nil {
 				t.Error(err)

@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -38,12 +39,18 @@ func parseIgnore(dir string, text []byte) []rule {
 		if r.glob == "" {
 			continue
 		}
-		r.glob = withoutAlternatives(r.glob)
+		r.glob = withoutRepeats(withoutAlternatives(r.glob))
 		if doublestar.ValidatePattern(r.glob) {
 			rules = append(rules, r)
 		}
 	}
 	return rules
+}
+
+// withoutRepeats makes one of any number of folders, and again any number, what it means: once.
+func withoutRepeats(glob string) string {
+	parts := slices.CompactFunc(strings.Split(glob, "/"), func(a, b string) bool { return a == "**" && b == "**" })
+	return strings.Join(parts, "/")
 }
 
 // withoutAlternatives has braces mean themselves, as they do to git.
@@ -78,9 +85,12 @@ func (r rule) matches(name string, isDir bool) bool {
 		name = path.Base(name)
 	}
 	if glob, deep := strings.CutSuffix(r.glob, "/**"); deep { // everything inside, but not the folder
-		if ok, _ := doublestar.Match(glob, name); ok {
-			return false
+		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+			if ok, _ := doublestar.Match(glob, dir); ok {
+				return true
+			}
 		}
+		return false
 	}
 	ok, _ := doublestar.Match(r.glob, name) // the pattern was validated
 	return ok

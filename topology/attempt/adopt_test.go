@@ -135,7 +135,7 @@ func testAdopt(t *testing.T, spec *topology.Spec, killed, away time.Duration) {
 	closing, stop := context.WithTimeout(t.Context(), time.Millisecond)
 	defer stop()
 	_ = first.Close(closing)
-	time.Sleep(away)
+	time.Sleep(away) // virtual time
 
 	heir := newKeeper()
 	heir.left, heir.log = k.left, k.log

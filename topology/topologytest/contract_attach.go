@@ -66,14 +66,14 @@ func (l *lab) write(p topology.Process, words string) {
 
 // testSubnets makes networks of given addresses, which no two can have.
 func testSubnets(l *lab) {
-	make := func(name, subnet string) error {
+	create := func(name, subnet string) error {
 		return l.engine.CreateNetwork(l.Context(), topology.NetworkSpec{
 			Name: name + l.tag, Subnet: subnet, Labels: l.id.Labels(topology.RoleNetwork),
 		})
 	}
 	// Of a range that is for documentation, so that nobody else has it.
-	l.must(make("rh-contract-a-", "203.0.113.64/27"))
-	l.wantKind("the same addresses", make("rh-contract-b-", "203.0.113.64/27"), topology.KindBusy)
-	l.wantKind("some of them", make("rh-contract-c-", "203.0.113.64/26"), topology.KindBusy)
-	l.must(make("rh-contract-d-", "203.0.113.96/27"))
+	l.must(create("rh-contract-a-", "203.0.113.64/27"))
+	l.wantKind("the same addresses", create("rh-contract-b-", "203.0.113.64/27"), topology.KindBusy)
+	l.wantKind("some of them", create("rh-contract-c-", "203.0.113.64/26"), topology.KindBusy)
+	l.must(create("rh-contract-d-", "203.0.113.96/27"))
 }

@@ -31,7 +31,7 @@ func withSource(ctx context.Context, o *Options, client *mcpclient.Client, spec 
 	}
 	s, err := topology.Parse([]byte(text))
 	if err != nil {
-		return spec, nil //nolint:nilerr // the hub says it with all that belongs to it
+		return spec, nil // the hub says what is wrong with all that belongs to it
 	}
 	if s.Source != nil && (s.Source.Repository != "" || s.Source.Archive != "") {
 		return nil, cmdutil.Usagef("the spec names a source of its own: leave out --source, or take it out of the spec")
