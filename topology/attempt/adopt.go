@@ -32,14 +32,14 @@ func (e *Executor) Adopt(ctx context.Context, work topology.Work, left topology.
 	switch {
 	case was.Result != nil:
 		x.log.close(true)
-		x.discard()
+		x.discard(true)
 		return *was.Result
 	case !started(seen, was.Names.Job) && was.Started:
 		return x.conclude(func() outcome { return x.refuse(goneFailure) })
 	case !started(seen, was.Names.Job):
 		x.say("The runner was killed while it prepared this job. It begins anew")
 		x.log.close(false)
-		x.discard()
+		x.discard(false) // the attempt that begins now has the same name
 		work.Spec = folded
 		return e.Run(ctx, work, obs)
 	}
@@ -61,11 +61,11 @@ func started(seen topology.Snapshot, container string) bool {
 	return false
 }
 
-// discard has everything removed that was found of the attempt.
-func (x *execution) discard() {
+// discard has everything removed that was found of the attempt, or with all what comes to light of it until then.
+func (x *execution) discard(all bool) {
 	x.stop(errOver)
 	x.sever(errOver)
-	x.remove()
+	x.remove(all)
 }
 
 // takeUp listens to the job and its services again.

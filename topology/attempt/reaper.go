@@ -23,6 +23,7 @@ const (
 type removal struct {
 	id       topology.Identity
 	known    topology.Snapshot
+	all      bool   // what is not known, too: a process that was killed may have asked for it with its last word
 	ready    string // the network of the pool that it used
 	internal bool
 	done     func()
@@ -111,7 +112,10 @@ func (r *reaper) remove(m removal) topology.Leaks {
 			err = seenErr
 			break
 		}
-		if left = seen.Among(m.known); left.Count().Total() == 0 {
+		if left = seen; !m.all {
+			left = seen.Among(m.known)
+		}
+		if left.Count().Total() == 0 {
 			break
 		}
 	}

@@ -272,13 +272,13 @@ func (x *execution) finish(result *topology.Result) {
 	}
 	result.Usage.Wall = time.Since(x.begin)
 	x.save(func(c *checkpoint) { c.Result = result }) // before the containers go that could tell it again
-	x.remove()
+	x.remove(true)
 }
 
-// remove has removed what is known of the attempt.
-func (x *execution) remove() {
+// remove has removed what is known of the attempt, or all that there is of it.
+func (x *execution) remove(all bool) {
 	x.e.reaper.add(removal{
-		id: x.id, known: x.known, ready: x.observed.Network, internal: x.spec.Network == topology.NetworkRestricted,
+		id: x.id, known: x.known, all: all, ready: x.observed.Network, internal: x.spec.Network == topology.NetworkRestricted,
 		done: func() { x.e.leave(x.id) },
 	})
 }
