@@ -107,10 +107,6 @@ func explainExit(who string, exit topology.Exit, spec *topology.Spec, said []str
 		f.Class = topology.ClassSpecInvalid
 		f.Message = fmt.Sprintf("The image %s cannot run the job's command: %s", spec.Image, said[len(said)-1])
 		f.Hint = "Check the command against the image: the program must exist there and be executable."
-	case strings.Contains(last, "oci runtime exec failed"):
-		f.Class = topology.ClassSpecInvalid
-		f.Message = fmt.Sprintf("The image %s cannot run the step's shell: %s", spec.Image, said[len(said)-1])
-		f.Hint = "Set `shell` to one that the image has."
 	case strings.Contains(last, "can't fork") || strings.Contains(last, "cannot fork") || strings.Contains(last, "fork: resource temporarily unavailable"):
 		f.Hint = fmt.Sprintf("The job could start no further process; its limit is %d (resources.pids).", pidsOf(spec.Resources))
 	case signal != "":

@@ -79,6 +79,13 @@ func (x *execution) runStep(i int, step topology.Step) (topology.StepResult, out
 		out = x.lostJob()
 	default:
 		out = x.exited("the step "+step.Name, exit, err)
+		if err == nil && exit.Code == 127 && x.lacksShell() {
+			out.result.Failure = &topology.Failure{
+				Class: topology.ClassSpecInvalid, Container: "job",
+				Message: fmt.Sprintf("The image %s has no %s, which the spec wants its steps to be run by.", x.spec.Image, x.spec.StepArgv("")[0]),
+				Hint:    "Set `shell` to one that the image has.",
+			}
+		}
 	}
 	if err == nil {
 		result.ExitCode, result.Signal = &exit.Code, signalOf(exit.Code)
@@ -130,6 +137,20 @@ func (x *execution) execStep(i int, step topology.Step) (topology.Exit, error) {
 		x.sever(stopErr) // nothing more is to be had of this engine
 	}
 	return code, stopErr
+}
+
+// lacksShell says whether the image is without the program that runs its steps. The shell that starts it tells that by
+// the code of a script that calls what there is not.
+func (x *execution) lacksShell() bool {
+	program, holding := x.spec.StepArgv("")[0], x.spec.HoldingShell()
+	if program == holding {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(x.live, killTimeout)
+	defer cancel()
+	look := topology.ExecSpec{Argv: []string{holding, "-c", `command -v "$1"`, holding, program}}
+	exit, err := x.e.engine.Exec(ctx, x.names.Job, look, func(topology.Stream, []byte) {})
+	return err == nil && exit.Code != 0
 }
 
 // errJobEnded is the end of a job container while a step was to run in it.

@@ -119,7 +119,7 @@ func TestJobsThatCannotRun(t *testing.T) {
 		"no shell for steps":      {&topology.Spec{Image: bare, Steps: step}, "failed spec_invalid job", "has no /bin/sh"},
 		"its command needs none":  {&topology.Spec{Image: bare}, "succeeded 0", ""},
 		"no such program":         {&topology.Spec{Image: busybox, Command: []string{"nosuch"}}, "failed spec_invalid 127 job", "nosuch"},
-		"no such shell":           {&topology.Spec{Image: busybox, Shell: []string{"python3", "-c"}, Steps: step}, "failed spec_invalid 126 job", "python3"},
+		"no such shell":           {&topology.Spec{Image: busybox, Shell: []string{"python3", "-c"}, Steps: step}, "failed spec_invalid 127 job", "python3"},
 		"command not found":       {&topology.Spec{Image: busybox, Steps: []topology.Step{{Name: "a", Run: "nosuch"}}}, "failed script 127 job", "PATH"},
 		"not executable":          {&topology.Spec{Image: busybox, Steps: []topology.Step{{Name: "a", Run: "/etc/passwd"}}}, "failed script 126 job", "x permission"},
 		"another processor":       {&topology.Spec{Image: foreign, Steps: step}, "failed capability_missing", "is for linux/arm64, but this engine runs linux/amd64"},
