@@ -56,7 +56,7 @@ func TestWorkspaceStartsWithTheSource(t *testing.T) {
 				var got []string
 				b.fake.AddProgram("look", func(p *topologytest.FakeProcess) int {
 					for _, name := range []string{"", "/run.sh", "/src", "/src/deep", "/src/text", "/src/link"} {
-						f, present := p.File("/work/dir" + name)
+						f, present := p.File("/srv/dir" + name)
 						if !present {
 							return 1
 						}
@@ -67,7 +67,7 @@ func TestWorkspaceStartsWithTheSource(t *testing.T) {
 				})
 				b.fake.AddImageFile(topologytest.FakeImage, topologytest.FakeFile{Header: tar.Header{Typeflag: tar.TypeReg, Name: "/etc/passwd"}, Data: []byte(accounts)})
 				b.fake.AddImageFile(topologytest.FakeImage, topologytest.FakeFile{Header: tar.Header{Typeflag: tar.TypeReg, Name: "/etc/group"}, Data: []byte("root:x:0:\nstaff:x:50:app\n")})
-				spec := &topology.Spec{Image: topologytest.FakeImage, Command: command("look"), WorkingDir: "/work/dir", User: tt.user}
+				spec := &topology.Spec{Image: topologytest.FakeImage, Command: command("look"), WorkingDir: "/srv/dir", User: tt.user}
 				b.want(b.exec.Run(b.Context(), topology.Work{Identity: id, Spec: spec, Source: dir}, b.obs), "succeeded")
 				want := []string{
 					"777 " + tt.want, "/run.sh 755 " + tt.want + " #!/bin/sh", "/src 755 " + tt.want, "/src/deep 755 " + tt.want,

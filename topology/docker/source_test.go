@@ -26,16 +26,16 @@ func TestJobStartsInItsSource(t *testing.T) {
 	}
 	script := sh(`src/run.sh && cat src/link && echo more >> text && touch src/deep/new new && rm src/run.sh && stat -c '%u:%g %a' . src text && id -u`)
 	for user, want := range map[string]string{
-		"":           "ran from /work/tree\nwords\n0:0 777\n0:0 755\n0:0 600\n0\n",
-		"1000:1001":  "ran from /work/tree\nwords\n1000:1001 777\n1000:1001 755\n1000:1001 600\n1000\n",
-		"nobody":     "ran from /work/tree\nwords\n65534:65534 777\n65534:65534 755\n65534:65534 600\n65534\n",
-		"nobody:100": "ran from /work/tree\nwords\n65534:100 777\n65534:100 755\n65534:100 600\n65534\n",
+		"":           "ran from /srv/tree\nwords\n0:0 777\n0:0 755\n0:0 600\n0\n",
+		"1000:1001":  "ran from /srv/tree\nwords\n1000:1001 777\n1000:1001 755\n1000:1001 600\n1000\n",
+		"nobody":     "ran from /srv/tree\nwords\n65534:65534 777\n65534:65534 755\n65534:65534 600\n65534\n",
+		"nobody:100": "ran from /srv/tree\nwords\n65534:100 777\n65534:100 755\n65534:100 600\n65534\n",
 	} {
 		t.Run("as "+user, func(t *testing.T) {
 			t.Parallel()
 			id := identity(t)
 			e, obs := newExecutor(t, id.Hub, docker.Options{}), &topologytest.Observer{}
-			spec := &topology.Spec{Image: busybox, User: user, WorkingDir: "/work/tree", Command: script}
+			spec := &topology.Spec{Image: busybox, User: user, WorkingDir: "/srv/tree", Command: script}
 			r := e.Run(t.Context(), topology.Work{Identity: id, Spec: spec, Source: dir}, obs)
 			wantResult(t, r, "succeeded 0")
 			if got := obs.Text(topology.Stdout, ""); got != want {
