@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"io"
 	"net"
-	"net/url"
 	"regexp"
 	"strings"
 	"sync"
@@ -73,28 +72,8 @@ func (k *knife) strikes(m crashtest.Moment) bool {
 
 func newKnife(t *testing.T, target string) *knife {
 	t.Helper()
-	u, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := u.Host
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.Host = l.Addr().String()
-	k := &knife{url: u.String()}
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			wg.Go(func() { k.serve(client, server) })
-		}
-	})
-	t.Cleanup(func() { l.Close(); wg.Wait() }) // after the stores were closed
+	k := &knife{}
+	k.url = between(t, target, k.serve)
 	return k
 }
 

@@ -18,6 +18,15 @@ type proxy struct {
 
 func newProxy(t *testing.T, target string) *proxy {
 	t.Helper()
+	p := &proxy{}
+	p.url = between(t, target, p.serve)
+	return p
+}
+
+// between listens in front of the server of a database's URL, gives each connection to serve with the server's
+// address, and returns the URL that leads there.
+func between(t *testing.T, target string, serve func(client net.Conn, server string)) string {
+	t.Helper()
 	u, err := url.Parse(target)
 	if err != nil {
 		t.Fatal(err)
@@ -28,7 +37,6 @@ func newProxy(t *testing.T, target string) *proxy {
 		t.Fatal(err)
 	}
 	u.Host = l.Addr().String()
-	p := &proxy{url: u.String()}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {
@@ -36,12 +44,12 @@ func newProxy(t *testing.T, target string) *proxy {
 			if err != nil {
 				return
 			}
-			wg.Go(func() { p.serve(client, server) })
+			wg.Go(func() { serve(client, server) })
 		}
 	})
 	// Stores are closed before, since cleanups run in reverse.
 	t.Cleanup(func() { l.Close(); wg.Wait() })
-	return p
+	return u.String()
 }
 
 func (p *proxy) serve(client net.Conn, target string) {
