@@ -28,9 +28,9 @@ func uploadArtifact(s Services) Operation {
 			"name": text(512), "path": text(1024), "size": atLeast(0), "sha256": text(64),
 		}),
 	}, func(ctx context.Context, p hub.Principal, in mcp.UploadArtifactArgs) (mcp.UploadTicket, error) {
-		digest, err := hex.DecodeString(in.SHA256)
+		digest, err := digestOf(in.SHA256)
 		if err != nil {
-			return mcp.UploadTicket{}, hub.Errorf(hub.InvalidArgument, "sha256 is not hexadecimal")
+			return mcp.UploadTicket{}, err
 		}
 		t, err := s.Jobs.UploadArtifact(ctx, p, dispatch.ArtifactRequest{
 			JobID: in.JobID, Proof: proofOf(in.LeaseProof), Size: in.Size, Digest: digest,
@@ -43,6 +43,16 @@ func uploadArtifact(s Services) Operation {
 		}
 		return fmt.Sprintf("Send its bytes from %d on.", out.NextOffset)
 	})
+}
+
+// digestOf reads the SHA-256 of an announcement.
+func digestOf(text string) ([]byte, error) {
+	digest, err := hex.DecodeString(text)
+	if err != nil {
+		return nil, hub.Errorf(hub.InvalidArgument, "sha256 is not in hexadecimal digits").
+			WithHint("send the 64 digits that sha256sum prints")
+	}
+	return digest, nil
 }
 
 // ticketView is an announcement's answer for its sender.
@@ -96,7 +106,8 @@ func readArtifact(s Services) Operation {
 		}
 		out := mcp.ReadArtifactResult{JobID: a.JobID, Attempt: a.Attempt, Artifact: artifactView(baseURL(ctx), a)}
 		if in.Offset > a.Size {
-			return out, hub.Errorf(hub.InvalidArgument, "offset %d is beyond the file's %d bytes", in.Offset, a.Size)
+			return out, hub.Errorf(hub.InvalidArgument, "offset %d is beyond the file's %d bytes", in.Offset, a.Size).
+				WithHint("start at 0, and go on from next_offset of the answer before")
 		}
 		r, err := s.Jobs.OpenArtifact(ctx, a, in.Offset, mcp.MaxArtifactText)
 		if err != nil {

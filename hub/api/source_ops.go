@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/hex"
 	"net/http"
 
 	"github.com/runnerhub/runnerhub/hub"
@@ -20,9 +19,9 @@ func uploadSource(s Services) Operation {
 		Route:  Route{Method: http.MethodPost, Path: "/sources"},
 		limits: limits{"sha256": text(64), "size": atLeast(0), "target": upTo(64), "workspace": slugLimit},
 	}, func(ctx context.Context, p hub.Principal, in mcp.UploadSourceArgs) (mcp.UploadTicket, error) {
-		digest, err := hex.DecodeString(in.SHA256)
+		digest, err := digestOf(in.SHA256)
 		if err != nil {
-			return mcp.UploadTicket{}, hub.Errorf(hub.InvalidArgument, "sha256 is not in hexadecimal digits")
+			return mcp.UploadTicket{}, err
 		}
 		got, err := s.Jobs.AnnounceSource(ctx, p, dispatch.SourceRequest{Target: in.Target, Workspace: in.Workspace, Size: in.Size, Digest: digest})
 		if err != nil {

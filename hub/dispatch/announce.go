@@ -61,9 +61,10 @@ func (s *Service) checkUpload(r UploadRequest) (hub.UploadCaps, error) {
 	}
 	switch {
 	case len(r.Digest) != sha256.Size:
-		return caps, hub.Errorf(hub.InvalidArgument, "sha256 has %d bytes and must have %d", len(r.Digest), sha256.Size)
+		return caps, hub.Errorf(hub.InvalidArgument, "sha256 has %d bytes and must have %d", len(r.Digest), sha256.Size).
+			WithHint("send the 64 hexadecimal digits that sha256sum prints")
 	case r.Size < 0:
-		return caps, hub.Errorf(hub.InvalidArgument, "size %d is negative", r.Size)
+		return caps, hub.Errorf(hub.InvalidArgument, "size %d is negative", r.Size).WithHint("send how many bytes there are")
 	case r.Size > most:
 		return caps, hub.Errorf(hub.TooLarge, "these are %d bytes and may be %d", r.Size, most).
 			WithHint("send less; the hub's operator sets the limit").WithDetail("cap", name).WithDetail("limit", most)
@@ -75,7 +76,8 @@ func (s *Service) checkUpload(r UploadRequest) (hub.UploadCaps, error) {
 func (s *Service) known(ctx context.Context, r UploadRequest, c hub.UploadCaps) (*hub.Blob, error) {
 	b, err := s.store.FindBlob(ctx, r.Owner, r.Digest)
 	if err == nil && b.Size != r.Size {
-		return nil, hub.Errorf(hub.InvalidArgument, "the bytes with this sha256 have another size than %d", r.Size)
+		return nil, hub.Errorf(hub.InvalidArgument, "the bytes with this sha256 have another size than %d", r.Size).
+			WithHint("take size and sha256 of the same bytes; the file may have changed in between")
 	}
 	if err == nil && r.Kind == hub.UploadArtifact {
 		now := s.clock.now()

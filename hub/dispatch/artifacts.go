@@ -64,11 +64,14 @@ func checkFile(f hub.ArtifactFile) error {
 	}
 	switch {
 	case f.Name == "" || len(f.Name) > maxArtifactName || odd(f.Name):
-		return hub.Errorf(hub.InvalidArgument, "the artifact's name needs 1 to %d bytes of printable text", maxArtifactName)
+		return hub.Errorf(hub.InvalidArgument, "the artifact's name needs 1 to %d bytes of printable text", maxArtifactName).
+			WithHint("the name is for people; say where the file lies in path")
 	case f.Path == "" || len(f.Path) > maxArtifactPath || odd(f.Path) || strings.Contains(f.Path, `\`):
-		return hub.Errorf(hub.InvalidArgument, "the artifact's path needs 1 to %d bytes of printable text without backslashes", maxArtifactPath)
+		return hub.Errorf(hub.InvalidArgument, "the artifact's path needs 1 to %d bytes of printable text without backslashes", maxArtifactPath).
+			WithHint("name it from the working directory on, with slashes: out/report.xml")
 	case path.IsAbs(f.Path) || path.Clean(f.Path) != f.Path || f.Path == "." || f.Path == ".." || strings.HasPrefix(f.Path, "../"):
-		return hub.Errorf(hub.InvalidArgument, "%q is no path below the job's working directory", clip(f.Path, 80))
+		return hub.Errorf(hub.InvalidArgument, "%q is no path below the job's working directory", clip(f.Path, 80)).
+			WithHint("name it from the working directory on, without leading slash and ..: out/report.xml")
 	}
 	return nil
 }
@@ -102,7 +105,7 @@ func (s *Service) ListArtifacts(ctx context.Context, p hub.Principal, r Artifact
 		return out, nil
 	}
 	if len(r.Cursor) > maxArtifactPath || !utf8.ValidString(r.Cursor) || strings.ContainsRune(r.Cursor, 0) {
-		return out, hub.Errorf(hub.InvalidArgument, "the cursor is none of list_artifacts")
+		return out, hub.Errorf(hub.InvalidArgument, "the cursor is none of list_artifacts").WithHint("send next_cursor of the answer before, or none for the first page")
 	}
 	limit := min(max(1, r.Limit), page)
 	out.Artifacts, err = s.store.ListArtifacts(ctx, j.ID, n, r.Cursor, limit+1)

@@ -100,7 +100,7 @@ func (s *Service) OpenSource(ctx context.Context, jobID string, attempt int, tok
 	}
 	want := sourceToken(j.LeaseDigest, j.ID, j.Attempt)
 	if !j.State.Live() || j.Attempt != attempt || subtle.ConstantTimeCompare([]byte(token), []byte(want)) != 1 {
-		return hub.SourceArchive{}, hub.Errorf(hub.NotFound, "no such ticket")
+		return hub.SourceArchive{}, hub.Errorf(hub.NotFound, "no such ticket").WithHint("a ticket is for one download by the attempt that was leased; a new attempt gets a new one")
 	}
 	payload, err := s.store.GetPayload(ctx, jobID)
 	if err != nil {

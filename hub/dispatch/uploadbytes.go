@@ -102,7 +102,8 @@ func (s *Service) keepPart(ctx context.Context, u hub.Upload, body io.Reader) (h
 	case p.Size == 0:
 		return hub.UploadProgress{NextOffset: u.Received}, nil
 	case p.Size < MinUploadPart && p.Size < u.Size-u.Received:
-		return hub.UploadProgress{}, hub.Errorf(hub.InvalidArgument, "a part that is not the last has at least %d bytes, and this one has %d", MinUploadPart, p.Size)
+		return hub.UploadProgress{}, hub.Errorf(hub.InvalidArgument, "a part that is not the last has at least %d bytes, and this one has %d", MinUploadPart, p.Size).
+			WithHint("send larger parts")
 	}
 	if err := w.Commit(); err != nil {
 		return hub.UploadProgress{}, unavailable("the bytes could not be stored", err)
