@@ -1,13 +1,11 @@
 package cmd_test
 
 import (
-	"encoding/json"
 	"os"
 	"strconv"
 	"testing"
 	"time"
 
-	"github.com/runnerhub/runnerhub/mcp"
 	"github.com/runnerhub/runnerhub/topology"
 )
 
@@ -86,28 +84,4 @@ func TestManyJobsLeaveNothing(t *testing.T) {
 	}
 	v.stop()
 	v.wantNothingLeft(topology.Filter{Runner: v.runnerID()})
-}
-
-// jobs are the latest.
-func (v *victim) jobs() []mcp.Job {
-	v.t.Helper()
-	var jobs []mcp.Job
-	if err := json.Unmarshal([]byte(v.run("jobs", "--json", "--limit", "50")), &jobs); err != nil {
-		v.t.Fatal(err)
-	}
-	return jobs
-}
-
-// runnerID is what the machine was paired as.
-func (v *victim) runnerID() string {
-	v.t.Helper()
-	var status struct {
-		Profiles []struct {
-			RunnerID string `json:"runner_id"`
-		} `json:"profiles"`
-	}
-	if err := json.Unmarshal([]byte(v.run("status", "--json")), &status); err != nil {
-		v.t.Fatal(err)
-	}
-	return status.Profiles[0].RunnerID
 }
