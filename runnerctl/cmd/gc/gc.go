@@ -134,7 +134,7 @@ func survey(f *cmdutil.Factory) (*owners, error) {
 				all.idle[id] = i < len(ids)-1 && id != paired
 			}
 			continue
-		case agent.NoSpool(err):
+		case errors.Is(err, os.ErrNotExist):
 			continue
 		case err != nil:
 			all.release()

@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -80,16 +78,10 @@ func (s *spool) runners() []string {
 // addRunner keeps the id of the runner that uses the spool now: what it leaves on the
 // engine is found by it when it is unpaired.
 func (s *spool) addRunner(id string) error {
-	ids := s.runners()
-	if slices.Contains(ids, id) {
-		ids = slices.DeleteFunc(ids, func(old string) bool { return old == id })
-	}
+	ids := slices.DeleteFunc(s.runners(), func(old string) bool { return old == id })
 	return s.replace(filepath.Join(s.dir, "runners"), []byte(strings.Join(append(ids, id), "\n")+"\n"), false)
 }
 
 // RunnersOf returns the ids that used the spool in dir, also while its runner runs;
 // the latest is the last. nil where there is no spool.
 func RunnersOf(dir string) []string { return (&spool{dir: dir}).runners() }
-
-// NoSpool tells whether err says that there is no spool.
-func NoSpool(err error) bool { return errors.Is(err, fs.ErrNotExist) }
