@@ -22,7 +22,7 @@ func (e *Executor) Adopt(ctx context.Context, work topology.Work, left topology.
 	folded := work.Spec
 	work.Spec = work.Spec.Unfold(work.Identity, was.Tag)
 	x := e.newExecution(ctx, work, obs, was.Begin, was.Names)
-	x.saved, x.resumed = was, was
+	x.saved, x.resumed, x.heir = was, was, true
 	seen, err := e.engine.Observe(x.live, work.Filter())
 	if err != nil {
 		return x.conclude(func() outcome { return x.failed(err) })
@@ -41,7 +41,7 @@ func (e *Executor) Adopt(ctx context.Context, work topology.Work, left topology.
 		x.log.close(false)
 		x.discard(false) // the attempt that begins now has the same name
 		work.Spec = folded
-		return e.Run(ctx, work, obs)
+		return e.begin(ctx, work, obs, true)
 	}
 	x.say("The runner was killed while it ran this job, and has taken it up again")
 	return x.conclude(func() outcome {

@@ -141,6 +141,14 @@ func testAdopt(t *testing.T, spec *topology.Spec, killed, away time.Duration) {
 	heir.left, heir.log = k.left, k.log
 	work.Save = heir.save
 	second := New(fake, Options{ReadyNetworks: -1})
+	if killed < 3*time.Second { // the job goes on when the engine carries out what the first has asked for with its last word
+		lastWord := topology.NetworkSpec{Name: "rh-last-word-net", Labels: id.Labels(topology.RoleNetwork)}
+		defer time.AfterFunc(time.Millisecond, func() {
+			if err := fake.CreateNetwork(t.Context(), lastWord); err != nil {
+				t.Error(err)
+			}
+		}).Stop()
+	}
 	r := second.Adopt(t.Context(), work, k.left, heir.observer())
 	want, text := "succeeded", "1 2 3 4 "
 	if len(spec.Steps) > 0 {

@@ -35,6 +35,7 @@ type execution struct {
 	observed topology.Observed
 	job      topology.Process
 	resumed  checkpoint // what this process took the attempt up with
+	heir     bool       // an earlier process has worked on the attempt
 	saved    checkpoint // what another one would take it up with
 	marks    stepMarks
 	jobEnded chan struct{} // of a job with steps: closed when its container has
@@ -53,11 +54,16 @@ type execution struct {
 
 // Run executes one attempt; see topology.Executor.
 func (e *Executor) Run(ctx context.Context, work topology.Work, obs topology.Observer) topology.Result {
+	return e.begin(ctx, work, obs, false)
+}
+
+// begin executes an attempt from its start, as the first process or as an earlier one's heir.
+func (e *Executor) begin(ctx context.Context, work topology.Work, obs topology.Observer, heir bool) topology.Result {
 	tag := topology.NewTag()
 	work.Spec = work.Spec.Unfold(work.Identity, tag)
 	e.enter(work.Identity)
 	x := e.newExecution(ctx, work, obs, time.Now(), topology.NamesFor(work.Spec, work.Identity, tag))
-	x.saved.Tag = tag
+	x.saved.Tag, x.heir = tag, heir
 	return x.conclude(x.execute)
 }
 
@@ -272,7 +278,7 @@ func (x *execution) finish(result *topology.Result) {
 	}
 	result.Usage.Wall = time.Since(x.begin)
 	x.save(func(c *checkpoint) { c.Result = result }) // before the containers go that could tell it again
-	x.remove(true)
+	x.remove(x.heir)
 }
 
 // remove has removed what is known of the attempt, or all that there is of it.
