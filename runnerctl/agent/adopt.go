@@ -94,9 +94,8 @@ func (t *attempt) resume(e *entry, free func()) {
 		t.logger.Error("the unsent log cannot be read; the job goes on without it", "err", err)
 		log = newLogSpool(e, t.a.cfg.SpoolLimit)
 	}
-	end, _ := log.Size()
 	t.begun = true
-	left := topology.Resume{Checkpoint: e.checkpoint(), Offsets: loadOffsets(e, end)}
+	left := topology.Resume{Checkpoint: e.checkpoint(), Offsets: loadOffsets(e, log.Appended())}
 	log.offsets.at = left.Offsets
 	// The engine may not be up yet. What is left of this attempt is spared by the sweep.
 	select {

@@ -57,7 +57,7 @@ type Config struct {
 	// their leases back; 0 waits for as long as they take.
 	DrainTimeout time.Duration
 	// SpoolLimit bounds the unsent log bytes of one attempt on disk. Beyond it the job waits for
-	// the log to be sent. Default 64 MiB.
+	// the log to be sent; while the hub is away its middle is dropped instead. Default 64 MiB.
 	SpoolLimit int64
 	// FlushEvery is how long log bytes may wait for more before they are sent; default 200 ms.
 	FlushEvery time.Duration

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -161,18 +162,26 @@ func TestGoesBackToWhereTheHubSays(t *testing.T) {
 	})
 }
 
+// slowLog makes the hub take its time over log bytes: until release is closed.
+func slowLog(h *fakeHub, release <-chan struct{}) {
+	h.Before = func(ctx context.Context, tool string, _ any) error {
+		if tool != "log" {
+			return nil
+		}
+		select {
+		case <-release:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
 func TestSpoolLimitSlowsTheJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub()
-		blocked := true
-		h.Before = func(_ context.Context, tool string, _ any) error {
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			if tool == "log" && blocked {
-				return unavailable("not now")
-			}
-			return nil
-		}
+		release := make(chan struct{})
+		slowLog(h, release)
 		data := bytes.Repeat([]byte("a line of the log\n"), 100_000)
 		dir := t.TempDir()
 		r := start(t, agent.Config{Client: h, SpoolDir: dir, SpoolLimit: 256 << 10, Executor: topologytest.NewExecutor(writes(data))})
@@ -184,7 +193,7 @@ func TestSpoolLimitSlowsTheJob(t *testing.T) {
 		if size := spoolBytes(t, dir); size > 512<<10 {
 			t.Errorf("%d bytes in the spool", size)
 		}
-		h.do(func() { blocked = false })
+		close(release)
 		settled(t, h, "job_1")
 		if !bytes.Equal(h.Log("job_1", 1), data) {
 			t.Error("bytes are missing")
@@ -193,15 +202,63 @@ func TestSpoolLimitSlowsTheJob(t *testing.T) {
 	})
 }
 
+// A hub that is away for an hour does not hold the job up, whose log keeps its
+// beginning and its end.
+func TestLongOutageCostsTheMiddleOfTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub()
+		const limit = 4 << 20
+		started, ended := make(chan struct{}), make(chan time.Time, 1)
+		exec := topologytest.NewExecutor(func(ctx context.Context, work topology.Work, obs topology.Observer) topology.Result {
+			<-started
+			var data []byte
+			for i := range 200_000 {
+				data = fmt.Appendf(data, "line %d\n", i)
+			}
+			res := writes(data)(ctx, work, obs)
+			ended <- time.Now()
+			return res
+		})
+		dir := t.TempDir()
+		r := start(t, agent.Config{Client: h, SpoolDir: dir, SpoolLimit: limit, Executor: exec})
+		h.Submit("job_1", quickSpec)
+		await(t, h, "the lease", func() bool { return h.jobs["job_1"].Attempt == 1 })
+		h.do(func() { h.down = true })
+		begin := time.Now()
+		close(started)
+		if took := (<-ended).Sub(begin); took > time.Minute {
+			t.Errorf("the job took %v", took)
+		}
+		if size := spoolBytes(t, dir); size > limit+chunkSlack {
+			t.Errorf("%d bytes in the spool", size)
+		}
+		pass(time.Hour)
+		h.do(func() { h.down = false })
+		j := settled(t, h, "job_1")
+		pass(time.Minute)
+		log := string(h.Log("job_1", 1))
+		if !strings.HasPrefix(log, "line 0\nline 1\n") || !strings.HasSuffix(log, "line 199998\nline 199999\n") {
+			t.Errorf("the log begins with %.40q and ends with %q", log, log[max(0, len(log)-40):])
+		}
+		raw := h.Job("job_1").Logs[1].String()
+		if n := len(raw); j.Results[0].LogBytes != int64(n) || n < limit*3/4 || n > limit+chunkSlack {
+			t.Errorf("log_bytes %d, the hub has %d of %d that may be kept", j.Results[0].LogBytes, n, limit)
+		}
+		if n := strings.Count(raw, "bytes of the log are missing here"); n != 1 {
+			t.Errorf("%d lines tell of what is missing", n)
+		}
+		wantEmptySpool(t, dir)
+		r.kill()
+	})
+}
+
+// chunkSlack is what a log may have more than the limit of what waits: what was sent before.
+const chunkSlack = 512 << 10
+
 func TestCancelEndsAJobThatWaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub()
-		h.Before = func(_ context.Context, tool string, _ any) error {
-			if tool == "log" {
-				return unavailable("not now")
-			}
-			return nil
-		}
+		slowLog(h, nil)
 		r := start(t, agent.Config{Client: h, SpoolLimit: 64 << 10, Executor: topologytest.NewExecutor(writes(make([]byte, 1<<20)))})
 		h.Submit("job_1", quickSpec)
 		pass(time.Minute)

@@ -7,10 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/runnerhub/runnerhub/mcp"
@@ -52,7 +48,7 @@ func (l *logSpool) chunk(buf []byte) (b []byte, offset int64, err error) {
 	l.mu.Lock()
 	s, offset := segment{}, l.sent
 	for _, f := range l.files {
-		if offset >= f.start && offset < f.start+f.size {
+		if offset >= f.at && offset < f.at+f.size {
 			s = f
 		}
 	}
@@ -60,13 +56,13 @@ func (l *logSpool) chunk(buf []byte) (b []byte, offset int64, err error) {
 	if s.size == 0 {
 		return nil, offset, fmt.Errorf("the log's spool has no byte %d", offset)
 	}
-	f, err := os.Open(l.entry.segment(s.start))
+	f, err := os.Open(l.entry.segment(s))
 	if err != nil {
 		return nil, offset, err
 	}
 	defer f.Close()
-	b = buf[:min(int64(len(buf)), s.start+s.size-offset)]
-	if _, err := io.ReadFull(io.NewSectionReader(f, offset-s.start, int64(len(b))), b); err != nil {
+	b = buf[:min(int64(len(buf)), s.at+s.size-offset)]
+	if _, err := io.ReadFull(io.NewSectionReader(f, offset-s.at, int64(len(b))), b); err != nil {
 		return nil, offset, err
 	}
 	// A record is far smaller than a chunk, so there is an end of one in it.
@@ -82,20 +78,33 @@ func (l *logSpool) chunk(buf []byte) (b []byte, offset int64, err error) {
 func (l *logSpool) acked(next int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.files) > 0 && next < l.files[0].start {
+	if len(l.files) > 0 && next < l.files[0].at {
 		return errLogGap
 	}
+	l.away = time.Time{}
 	l.sent = min(next, l.end)
-	for len(l.files) > 0 {
+	for len(l.files) > 1 { // the last one tells the next process where the log ends
 		f := l.files[0]
-		if f.start+f.size > l.sent || (len(l.files) == 1 && l.out != nil) {
+		if f.at+f.size > l.sent {
 			break
 		}
-		_ = os.Remove(l.entry.segment(f.start))
+		if f.gap == 0 { // a note stays: it tells where what follows stands in the log
+			_ = os.Remove(l.entry.segment(f))
+		}
 		l.files = l.files[1:]
 	}
 	l.signal()
 	return nil
+}
+
+// refused tells that the hub takes nothing now.
+func (l *logSpool) refused() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.away.IsZero() {
+		l.away = time.Now()
+		l.signal()
+	}
 }
 
 // abandon gives the log up: what is unsent and what comes is dropped.
@@ -110,42 +119,4 @@ func (l *logSpool) isDead() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.dead
-}
-
-func (e *entry) segment(start int64) string {
-	return filepath.Join(e.dir, fmt.Sprintf("log.%020d", start))
-}
-
-// reopenLog finds the log that an earlier process left. Whole records count; the
-// piece of one that a killed process may have left at the end is cut off.
-func reopenLog(e *entry, limit int64) (*logSpool, error) {
-	l := newLogSpool(e, limit)
-	names, err := filepath.Glob(filepath.Join(e.dir, "log.*"))
-	if err != nil {
-		return nil, err
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		start, err := strconv.ParseInt(strings.TrimPrefix(filepath.Base(name), "log."), 10, 64)
-		if err != nil {
-			continue
-		}
-		b, err := os.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		size := int64(bytes.LastIndexByte(b, '\n') + 1)
-		if len(l.files) == 0 {
-			l.sent, l.end = start, start
-		}
-		if start != l.end {
-			break // a file is missing: what follows cannot be sent
-		}
-		if size == 0 {
-			continue
-		}
-		l.files = append(l.files, segment{start: start, size: size})
-		l.end = start + size
-	}
-	return l, nil
 }

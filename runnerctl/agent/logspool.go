@@ -6,13 +6,18 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/runnerhub/runnerhub/topology"
 )
 
 // segmentSize is when a new file of log bytes is begun: what has been sent is
-// removed file by file, so it is also what the disk holds too much, in bytes.
-const segmentSize = 4 << 20
+// removed file by file, so it is also what the disk holds too much, in bytes. Where
+// little may be kept it is this part of that.
+const (
+	segmentSize = 4 << 20
+	segmentPart = 8
+)
 
 // errSpoolFull is the cause that ends an attempt whose log has no room on this machine's disk.
 var errSpoolFull = errors.New("this machine's disk is full: the job's log cannot be kept")
@@ -27,8 +32,10 @@ type logSpool struct {
 	mu      sync.Mutex
 	files   []segment // the last one is written to
 	out     *os.File  // the last one, open for writing
-	end     int64     // the log's size so far
+	written int64     // what was appended so far
+	end     int64     // the log's size so far: what was appended, without what was dropped
 	sent    int64     // the hub has everything before it
+	away    time.Time // the hub has taken nothing since; zero while it does
 	closed  bool      // nothing is written any more
 	dead    bool      // nothing can be sent any more: bytes are dropped
 	changed chan struct{}
@@ -36,15 +43,29 @@ type logSpool struct {
 	offsets offsetsFile
 }
 
-// segment is one file of log bytes; its first one stands at offset start.
-type segment struct{ start, size int64 }
+// segment is one file of log bytes.
+type segment struct {
+	start int64 // of its first byte among all that were appended; names the file
+	at    int64 // of its first byte in the log; differs from start behind a gap
+	size  int64
+	gap   int64 // of a note: how many appended bytes were dropped for it
+}
+
+// next is the start of what was appended after it.
+func (s segment) next() int64 {
+	if s.gap > 0 {
+		return s.start + s.gap
+	}
+	return s.start + s.size
+}
 
 func newLogSpool(e *entry, limit int64) *logSpool {
 	return &logSpool{entry: e, limit: limit, changed: make(chan struct{})}
 }
 
 // Append writes a record. It blocks while the unsent bytes are at their limit,
-// which slows the job down to what the hub takes, until ctx ends.
+// which slows the job down to what the hub takes, until ctx ends. A hub that takes
+// nothing does not stop the job: see thin.
 func (l *logSpool) Append(ctx context.Context, r topology.Record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,7 +73,11 @@ func (l *logSpool) Append(ctx context.Context, r topology.Record) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if !l.await(ctx) {
+		thinned, err := l.thin()
+		if err != nil {
+			return l.failed(err)
+		}
+		if !thinned && !l.awaitRoom(ctx) {
 			return context.Cause(ctx)
 		}
 	}
@@ -60,7 +85,7 @@ func (l *logSpool) Append(ctx context.Context, r topology.Record) error {
 		return nil
 	}
 	l.buf = appendRecord(l.buf[:0], r)
-	if err := l.offsets.note(l.entry, r, l.end+int64(len(l.buf))); err != nil {
+	if err := l.offsets.note(l.entry, r, l.written+int64(len(l.buf))); err != nil {
 		return l.failed(err)
 	}
 	if err := l.write(l.buf); err != nil {
@@ -93,7 +118,7 @@ func (l *logSpool) write(b []byte) error {
 	if len(b) == 0 {
 		return nil
 	}
-	if l.out == nil || l.files[len(l.files)-1].size >= segmentSize {
+	if l.out == nil || l.files[len(l.files)-1].size >= min(segmentSize, l.limit/segmentPart) {
 		if err := l.rotate(); err != nil {
 			return l.failed(err)
 		}
@@ -109,6 +134,7 @@ func (l *logSpool) write(b []byte) error {
 	}
 	quiet := l.end == l.sent
 	last.size += int64(len(b))
+	l.written += int64(len(b))
 	l.end += int64(len(b))
 	// The uploader has to know of the first byte and of a full chunk, not of each record.
 	if quiet || l.end-l.sent >= chunkSize {
@@ -125,7 +151,8 @@ func (l *logSpool) failed(err error) error {
 }
 
 func (l *logSpool) rotate() error {
-	f, err := os.OpenFile(l.entry.segment(l.end), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	s := segment{start: l.written, at: l.end}
+	f, err := os.OpenFile(l.entry.segment(s), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
@@ -133,7 +160,7 @@ func (l *logSpool) rotate() error {
 		_ = l.out.Close()
 	}
 	l.out = f
-	l.files = append(l.files, segment{start: l.end})
+	l.files = append(l.files, s)
 	return nil
 }
 
@@ -153,6 +180,13 @@ func (l *logSpool) Close() {
 	l.signal()
 }
 
+// Appended is how many bytes were appended in the attempt's life, dropped ones included.
+func (l *logSpool) Appended() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.written
+}
+
 // Size is how long the log is and how much of it the hub lacks, in bytes.
 func (l *logSpool) Size() (end, unsent int64) {
 	l.mu.Lock()
@@ -169,7 +203,7 @@ func (l *logSpool) sync() error {
 		return nil
 	}
 	for _, s := range l.files {
-		f, err := os.OpenFile(l.entry.segment(s.start), os.O_WRONLY, 0)
+		f, err := os.OpenFile(l.entry.segment(s), os.O_WRONLY, 0)
 		if err != nil {
 			return err
 		}

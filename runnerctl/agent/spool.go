@@ -21,7 +21,8 @@ import (
 //	    offsets.0, .1       how far the containers' output is in the log
 //	    report.json         how the attempt ended; absent while it runs
 //	    source/             the tree that the job starts with, while it runs
-//	    log.OFFSET          log bytes from that offset on, removed once they are sent
+//	    log.FROM            log bytes from that one on, removed once they are sent
+//	    log.FROM-TO         a line in place of log bytes that were dropped
 //	    artifacts/          what the job left, until the hub has it
 type spool struct {
 	dir   string

@@ -42,6 +42,7 @@ func (u *uploader) run(ctx context.Context) {
 			err = u.log.acked(next)
 		case again(err):
 			u.logger.Debug("the hub does not take log bytes now", "offset", offset, "err", err)
+			u.log.refused()
 			pause.wait(ctx, err)
 			continue
 		}
