@@ -59,6 +59,29 @@ command: [sh, -c, "for i in 1 2 3 4 5 6; do echo line $i; sleep 0.5; done; exit 
 				late("while it is removed", `DELETE /[v.0-9]+/containers/rh-[^ ]*-job`),
 			},
 		},
+		"source and Compose files": {
+			spec: `
+image: runnerhub/busybox:local
+source:
+  files:
+    run.sh: {content: "for i in 1 2 3 4; do echo line $i; sleep 0.5; done; exit 4\n"}
+    compose.yaml:
+      content: |
+        services:
+          db:
+            image: runnerhub/busybox:local
+            command: [sleep, "1000"]
+compose: compose.yaml
+command: [sh, run.sh]
+`,
+			want: []string{"line 1", "line 2", "line 3", "line 4"},
+			moments: []moment{
+				at("before anything is made", `POST /[v.0-9]+/volumes/create`),
+				after("the source was copied", `PUT /[v.0-9]+/containers/rh-[^ ]*/archive`),
+				after("the job was started", `POST /[v.0-9]+/containers/rh-[^ ]*-job/start`),
+				at("in the middle", `(?s)PUT /[^ ]*.*line 3`),
+			},
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

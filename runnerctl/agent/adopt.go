@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -21,19 +20,11 @@ func (a *Agent) adoptable(e *entry) bool { return e.lease.RunnerID == a.cfg.Runn
 
 // takeable says whether an entry's attempt can be taken up: it has no report, its
 // lease is known, its time is not over, and the machine has not been started since,
-// which ends all containers. A job with a source or with Compose
-// files is not: what it starts with was fetched once, and is not fetched again.
+// which ends all containers. What a job starts with besides its spec must have been
+// there: it is fetched once, and is not fetched again.
 func (e *entry) takeable() bool {
 	return e.report == nil && e.lease.Lease != nil && e.lease.HubID != "" && e.lease.Boot == bootID() && e.remaining() > 0 &&
-		!hasSource(e.lease.Spec)
-}
-
-func hasSource(spec []byte) bool {
-	var s struct {
-		Compose json.RawMessage `json:"compose"`
-		Source  json.RawMessage `json:"source"`
-	}
-	return json.Unmarshal(spec, &s) != nil || len(s.Compose)+len(s.Source) > 0
+		(!needsPreparing(e.lease.Spec) || e.prepared() != nil)
 }
 
 // remaining is how long the attempt's lease can last, by the machine's calendar.

@@ -80,7 +80,7 @@ func (t *attempt) carry(h *held, e *entry, log *logSpool, run execute) {
 	t.logger.Info("running a job", "name", spec.Name, "image", spec.Image)
 
 	obs := &observer{ctx: h.ctx, keeper: t.keeper, log: log, stop: h.stop}
-	res := t.execute(h.ctx, run, topology.Work{Identity: t.id, Spec: spec, Collect: t.collect(e), Save: e.saveCheckpoint}, e.sourceDir(), obs)
+	res := t.execute(h.ctx, run, topology.Work{Identity: t.id, Spec: spec, Collect: t.collect(e), Save: e.saveCheckpoint}, e, obs)
 	t.keeper.phaseIs(topology.PhaseCollecting, "")
 	t.sendArtifacts(h.ctx, e, &res, obs)
 	log.Close()
@@ -105,10 +105,10 @@ func (t *attempt) spec() (*topology.Spec, *report) {
 	return spec, nil
 }
 
-// execute prepares and runs the job. dir is where its source may be while it runs. A panic costs this job and not the others.
-func (t *attempt) execute(ctx context.Context, run execute, work topology.Work, dir string, obs topology.Observer) (res topology.Result) {
+// execute prepares and runs the job, whose source is in its entry while it runs. A panic costs this job and not the others.
+func (t *attempt) execute(ctx context.Context, run execute, work topology.Work, e *entry, obs topology.Observer) (res topology.Result) {
 	defer func() {
-		if err := os.RemoveAll(dir); err != nil {
+		if err := os.RemoveAll(e.sourceDir()); err != nil {
 			t.logger.Warn("the job's source cannot be removed yet", "err", err)
 		}
 	}()
@@ -123,7 +123,7 @@ func (t *attempt) execute(ctx context.Context, run execute, work topology.Work, 
 	if _, denied := t.admit(owner, work.Spec); denied != nil {
 		return t.refused(denied, obs)
 	}
-	work, ended := t.prepare(ctx, work, dir, obs)
+	work, ended := t.prepare(ctx, work, e, obs)
 	if ended != nil {
 		return *ended
 	}
@@ -133,6 +133,9 @@ func (t *attempt) execute(ctx context.Context, run execute, work topology.Work, 
 	spec, denied := t.admit(owner, work.Spec)
 	if denied != nil {
 		return t.refused(denied, obs)
+	}
+	if err := e.savePrepared(work); err != nil {
+		t.logger.Warn("the job could not be taken up if this runner were killed", "err", err)
 	}
 	work.Spec, work.Metadata = spec, owner.MetadataAddresses
 	return run(ctx, work, obs)

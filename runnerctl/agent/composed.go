@@ -34,8 +34,10 @@ func (t *attempt) compose(ctx context.Context, work *topology.Work, obs topology
 	if failure != nil {
 		return fail(failure)
 	}
-	for _, note := range notes {
-		say(note)
+	if !t.begun { // by a process that has said them
+		for _, note := range notes {
+			say(note)
+		}
 	}
 	work.Spec = spec
 	return nil

@@ -53,6 +53,7 @@ func TestNoWorkWithoutAnEngine(t *testing.T) {
 		}
 		exec.set(nil)
 		settled(t, h, "job_1")
+		pass(time.Minute) // the poll that got the job may have told how it was just before
 		last = lastPoll(h)
 		if last.Draining || last.Status.Level != "ok" || len(last.Capabilities) != 3 || last.OS != "linux" {
 			t.Errorf("then it was told %+v", last)

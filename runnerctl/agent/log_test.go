@@ -222,7 +222,7 @@ func TestLongOutageCostsTheMiddleOfTheLog(t *testing.T) {
 		dir := t.TempDir()
 		r := start(t, agent.Config{Client: h, SpoolDir: dir, SpoolLimit: limit, Executor: exec})
 		h.Submit("job_1", quickSpec)
-		await(t, h, "the lease", func() bool { return h.jobs["job_1"].Attempt == 1 })
+		await(t, h, "the acknowledgement", func() bool { return h.jobs["job_1"].Acked })
 		h.do(func() { h.down = true })
 		begin := time.Now()
 		close(started)

@@ -22,10 +22,13 @@ type Sources interface {
 // errOutOfTime is the cause of a preparation that the job's timeout ended.
 var errOutOfTime = errors.New("the job ran out of time")
 
-// prepare gets what the executor needs besides the spec: the source. dir is a folder
-// of the attempt's own, which the caller removes. The time that it takes is the job's.
-func (t *attempt) prepare(ctx context.Context, work topology.Work, dir string, obs topology.Observer) (topology.Work, *topology.Result) {
+// prepare gets what the executor needs besides the spec: the source, into the attempt's
+// entry, from where the caller removes it. The time that it takes is the job's.
+func (t *attempt) prepare(ctx context.Context, work topology.Work, e *entry, obs topology.Observer) (topology.Work, *topology.Result) {
 	spec := work.Spec
+	if p := e.prepared(); p != nil {
+		return p.apply(work, e), nil
+	}
 	if spec.Source == nil {
 		return work, nil
 	}
@@ -39,7 +42,7 @@ func (t *attempt) prepare(ctx context.Context, work topology.Work, dir string, o
 	say := func(line string) {
 		_ = obs.Log(topology.Record{Time: time.Now(), Stream: topology.System, Data: []byte(line + "\n")}) // the observer stops the job then
 	}
-	tree, failure := t.source(ctx, spec.Source, dir, say)
+	tree, failure := t.source(ctx, spec.Source, e.sourceDir(), say)
 	switch {
 	case ctx.Err() != nil:
 		res := unprepared(context.Cause(ctx))

@@ -17,6 +17,7 @@ import (
 //	runners                 the ids of the runners that used it, the latest last
 //	attempts/JOB.N.EPOCH/   one entry an attempt, removed once the hub has settled it
 //	    lease.json          the lease with its proof, for the owner's eyes only
+//	    prepared.json       that all is there that the job starts with
 //	    checkpoint.json     what the executor needs to take the attempt up
 //	    offsets.0, .1       how far the containers' output is in the log
 //	    report.json         how the attempt ended; absent while it runs
