@@ -67,6 +67,9 @@ type Config struct {
 	// Policy, where set, is what the machine's owner allows, asked every few seconds. While
 	// it fails no jobs are taken. Default is the default policy.
 	Policy func() (*policy.Policy, error)
+	// OpenMetadata says that the metadata service of this machine's cloud is in reach of
+	// open networks, which are then refused unless the policy allows that.
+	OpenMetadata bool
 	// OnBattery, where set, says whether the machine runs on its battery.
 	OnBattery func() (bool, error)
 

@@ -23,6 +23,7 @@ const guardEvery = 5 * time.Second
 type guard struct {
 	load    func() (*policy.Policy, error)
 	battery func() (bool, error)
+	exposed bool // Config.OpenMetadata
 	logger  *slog.Logger
 	board   *board
 
@@ -36,9 +37,10 @@ type guard struct {
 }
 
 func newGuard(c Config, b *board) *guard {
+	first := &policy.Policy{OpenMetadata: c.OpenMetadata}
 	return &guard{
-		load: c.Policy, battery: c.OnBattery, logger: c.Logger, board: b,
-		policy: &policy.Policy{}, outline: (&policy.Policy{}).Outline(), changed: make(chan struct{}),
+		load: c.Policy, battery: c.OnBattery, exposed: c.OpenMetadata, logger: c.Logger, board: b,
+		policy: first, outline: first.Outline(), changed: make(chan struct{}),
 	}
 }
 
@@ -83,6 +85,10 @@ func (g *guard) ask(now time.Time) (p *policy.Policy, why, level string) {
 		if p, err = g.load(); err != nil {
 			return nil, err.Error(), "error"
 		}
+	}
+	if g.exposed {
+		own := *p
+		own.OpenMetadata, p = true, &own
 	}
 	if open, next := p.Open(now); !open {
 		why = "it is outside its owner's hours (" + hours(p) + ")"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/runnerhub/runnerhub/mcp"
 	"github.com/runnerhub/runnerhub/runnerctl/agent"
+	"github.com/runnerhub/runnerhub/topology"
 	"github.com/runnerhub/runnerhub/topology/policy"
 	"github.com/runnerhub/runnerhub/topology/topologytest"
 )
@@ -44,6 +45,27 @@ func held(t *testing.T, h *fakeHub, why string) {
 	if !last.Draining || last.Status == nil || last.Status.Level == "ok" || !strings.Contains(last.Status.Text, why) {
 		t.Errorf("the hub was told %+v, want %q", last.Status, why)
 	}
+}
+
+func TestOpenNetworkWhereTheCloudWouldTalk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, o := newHub(), &owner{}
+		r := start(t, agent.Config{Client: h, Policy: o.policy, OpenMetadata: true})
+		h.Submit("job_1", quickSpec)
+		if j := settled(t, h, "job_1"); len(j.Results) != 1 || j.Results[0].Failure == nil || j.Results[0].Failure.Class != string(topology.ClassPolicyDenied) {
+			t.Errorf("results %+v", j.Results)
+		}
+		if told := string(lastPoll(h).Policy); !strings.Contains(told, `"open_metadata":true`) {
+			t.Errorf("the hub was told %s", told)
+		}
+		o.says("metadata_addresses: true")
+		pass(time.Minute)
+		h.Submit("job_2", quickSpec)
+		if j := settled(t, h, "job_2"); len(j.Results) != 1 || j.Results[0].Status != "succeeded" {
+			t.Errorf("results %+v", j.Results)
+		}
+		r.kill()
+	})
 }
 
 func TestNoJobsOutsideHours(t *testing.T) {

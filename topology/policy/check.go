@@ -48,6 +48,9 @@ func CheckNeeds(p *Policy, needs []Need) []Violation {
 	}
 	var found []Violation
 	for _, n := range needs {
+		if n.Rule == RuleNetworks && topology.NetworkMode(n.Value) == topology.NetworkOpen && p.OpenMetadata && !p.MetadataAddresses {
+			found = append(found, openMetadata)
+		}
 		rule, ok := rules[n.Rule]
 		if !ok || rule.allows(p, n.Value) {
 			continue
@@ -62,9 +65,15 @@ func CheckNeeds(p *Policy, needs []Need) []Violation {
 	return found
 }
 
+// openMetadata is an open network on a machine whose cloud's metadata service cannot be kept from it.
+var openMetadata = Violation{
+	Rule: RuleMetadata, Message: "the job asks for network: open, in which this machine's cloud would hand it the machine's credentials",
+	Allow: "runnerctl policy set " + string(RuleMetadata) + "=true",
+}
+
 // order is the order of violations.
 var order = []Rule{
-	RuleImages, RuleRepositories, RuleNetworks, RulePrivileged, RuleCapAdd, RuleHostModes, RuleDevices,
+	RuleImages, RuleRepositories, RuleNetworks, RuleMetadata, RulePrivileged, RuleCapAdd, RuleHostModes, RuleDevices,
 	RuleGPUs, RuleDockerSocket, RuleMounts, RulePorts, RuleCeilingCPUs, RuleCeilingMemory, RuleCeilingDisk,
 }
 

@@ -74,6 +74,36 @@ services:
 	}
 }
 
+// Where a cloud's metadata service is in reach of open networks they are refused,
+// by the hub too, which has the outline.
+func TestOpenNetworkWithMetadataInReach(t *testing.T) {
+	t.Parallel()
+	for network, want := range map[string]string{
+		"open":       "the job asks for network: open, in which this machine's cloud would hand it the machine's credentials (rule metadata_addresses)",
+		"restricted": "",
+		"none":       "",
+	} {
+		for allowed, want := range map[string]string{"metadata_addresses: false": want, "metadata_addresses: true": ""} {
+			p := parse(t, allowed)
+			p.OpenMetadata = true
+			outlined, err := policy.ReadOutline(p.Outline())
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := spec(t, "{image: busybox, network: "+network+"}")
+			for _, p := range []*policy.Policy{p, outlined} {
+				got := ""
+				for _, v := range policy.Check(p, s, time.Time{}) {
+					got += v.String()
+				}
+				if got != want {
+					t.Errorf("%s, %s: %q, want %q", network, allowed, got, want)
+				}
+			}
+		}
+	}
+}
+
 // What a job needs beyond its own containers is refused unless it is allowed, and the
 // command that a violation names allows exactly that.
 func TestEveryRightIsRefusedUntilItsCommandIsRun(t *testing.T) {

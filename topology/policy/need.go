@@ -19,6 +19,7 @@ const (
 	RuleImages        Rule = "images"
 	RuleRepositories  Rule = "repositories"
 	RuleNetworks      Rule = "networks"
+	RuleMetadata      Rule = "metadata_addresses"
 	RulePrivileged    Rule = "privileged"
 	RuleCapAdd        Rule = "cap_add"
 	RuleHostModes     Rule = "host_modes"

@@ -35,6 +35,9 @@ type Policy struct {
 	Repositories []string `json:"repositories,omitempty"`
 	// MetadataAddresses lets containers reach the addresses where clouds hand credentials to machines.
 	MetadataAddresses bool `json:"metadata_addresses,omitempty"`
+	// OpenMetadata is no word of the owner's but a fact that the runner adds: in an open
+	// network the machine's cloud would hand its credentials to containers all the same.
+	OpenMetadata bool `json:"open_metadata,omitempty"`
 	// Hours are when the runner takes jobs, in the machine's own time; none is always.
 	Hours []Window `json:"hours,omitempty"`
 	// NotOnBattery keeps the runner from taking jobs while the machine runs on its battery.

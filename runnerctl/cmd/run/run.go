@@ -13,6 +13,7 @@ import (
 	"github.com/runnerhub/runnerhub/mcp"
 	"github.com/runnerhub/runnerhub/mcp/mcpclient"
 	"github.com/runnerhub/runnerhub/runnerctl/agent"
+	"github.com/runnerhub/runnerhub/runnerctl/cloud"
 	"github.com/runnerhub/runnerhub/runnerctl/cmdutil"
 	"github.com/runnerhub/runnerhub/runnerctl/policyfile"
 	"github.com/runnerhub/runnerhub/runnerctl/power"
@@ -121,7 +122,7 @@ func start(ctx context.Context, o *Options) error {
 	a := agent.New(agent.Config{
 		Client: client, Executor: executor, RunnerID: p.RunnerID, SpoolDir: o.F.SpoolDir(name), Sources: &sources, Compose: o.F.Compose,
 		Slots: o.Slots, Once: o.Once, DrainTimeout: o.DrainTimeout, Logger: log,
-		Policy: policyfile.In(o.F.ConfigDir).Load, OnBattery: power.OnBattery,
+		Policy: policyfile.In(o.F.ConfigDir).Load, OnBattery: power.OnBattery, OpenMetadata: cloud.OpenMetadata(),
 	})
 	log.Info("runner started", "label", p.Label, "runner", p.RunnerID, "hub", p.Hub, "slots", o.Slots)
 	err = serve(ctx, o, a, log)
