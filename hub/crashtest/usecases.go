@@ -63,6 +63,7 @@ var useCases = []useCase{
 	{name: "start a pairing", prepare: nothing, run: startPairing, check: well},
 	{name: "approve a pairing", prepare: started, run: approve, again: approveAgain, check: well},
 	{name: "redeem a pairing", prepare: approved, run: redeem, check: paired},
+	{name: "tell of a policy", prepare: nothing, run: tellPolicy, check: policyKept},
 	{name: "write presence", prepare: nothing, run: present, check: seen},
 }
 
@@ -320,6 +321,22 @@ func paired(w *world, s hub.Store) error {
 
 func present(w *world, h *service) error {
 	return h.store.SavePresence(w.ctx, map[string]hub.Presence{w.runner.Runner.ID: {OS: "linux", Arch: "amd64", Slots: 7, SeenAt: storetest.Start()}})
+}
+
+const toldPolicy = `{"privileged":true}`
+
+func tellPolicy(w *world, h *service) error {
+	_, err := h.Lease(w.ctx, w.runner, dispatch.LeaseRequest{RequestID: "request", Presence: hub.Presence{Protocol: 1, Slots: 1, FreeSlots: 1}, Policy: []byte(toldPolicy)})
+	return err
+}
+
+// policyKept checks that the policy is what the runner told.
+func policyKept(w *world, s hub.Store) error {
+	r, err := s.GetRunner(w.ctx, w.runner.Runner.ID)
+	if err == nil && r.Policy != toldPolicy {
+		err = fmt.Errorf("the policy is %q", r.Policy)
+	}
+	return err
 }
 
 func seen(w *world, s hub.Store) error {
