@@ -9,6 +9,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 "$here/ensure-docker.sh"
 "$here/ensure-images.sh"
 "$here/ensure-keyring.sh"
+"$here/ensure-lfs.sh"
 # An assignment of its own: inside printf's arguments a failure would be lost.
 postgres=$("$here/ensure-postgres.sh")
 chromium=$("$here/ensure-chromium.sh")
