@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -85,9 +86,9 @@ func (t *attempt) resume(e *entry, free func()) {
 		t.logger.Error("the unsent log cannot be read; the job goes on without it", "err", err)
 		log = newLogSpool(e, t.a.cfg.SpoolLimit)
 	}
-	t.begun = true
-	left := topology.Resume{Checkpoint: e.checkpoint(), Offsets: loadOffsets(e, log.Appended())}
-	log.offsets.at = left.Offsets
+	t.begun = e.prepared() != nil // and was let in by the owner's policy
+	log.offsets.load(e, log.Appended())
+	left := topology.Resume{Checkpoint: e.checkpoint(), Offsets: maps.Clone(log.offsets.at)}
 	// The engine may not be up yet. What is left of this attempt is spared by the sweep.
 	select {
 	case <-t.a.engine.swept:

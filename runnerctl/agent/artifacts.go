@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/runnerhub/runnerhub/mcp"
@@ -19,15 +18,14 @@ const maxListed = 48 << 10
 // collect says where what the job leaves is kept until the hub has it: in the attempt's entry, which goes with it.
 func (t *attempt) collect(e *entry) *topology.Collect {
 	return &topology.Collect{
-		Dir: filepath.Join(e.dir, "artifacts"), MaxFiles: t.lease.ArtifactLimitFiles, MaxBytes: t.lease.ArtifactLimitBytes,
+		Dir: e.artifactsDir(), MaxFiles: t.lease.ArtifactLimitFiles, MaxBytes: t.lease.ArtifactLimitBytes,
 	}
 }
 
 // sendArtifacts brings what the job left to the hub, before its result: afterwards the hub takes nothing more. res then
 // lists what the hub has. An artifact that the hub does not get fails a job that succeeded. While the hub is away it is
 // tried on, as with all else, until the lease is over.
-func (t *attempt) sendArtifacts(ctx context.Context, e *entry, res *topology.Result, obs topology.Observer) {
-	defer os.RemoveAll(t.collect(e).Dir)
+func (t *attempt) sendArtifacts(ctx context.Context, res *topology.Result, obs topology.Observer) {
 	all := res.Artifacts
 	if len(all) == 0 {
 		return

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"runtime/debug"
 	"time"
 
@@ -82,7 +81,7 @@ func (t *attempt) carry(h *held, e *entry, log *logSpool, run execute) {
 	obs := &observer{ctx: h.ctx, keeper: t.keeper, log: log, stop: h.stop}
 	res := t.execute(h.ctx, run, topology.Work{Identity: t.id, Spec: spec, Collect: t.collect(e), Save: e.saveCheckpoint}, e, obs)
 	t.keeper.phaseIs(topology.PhaseCollecting, "")
-	t.sendArtifacts(h.ctx, e, &res, obs)
+	t.sendArtifacts(h.ctx, &res, obs)
 	log.Close()
 	size, _ := log.Size()
 	rep := t.report(context.Cause(h.ctx), res, obs.failure(), size)
@@ -105,13 +104,8 @@ func (t *attempt) spec() (*topology.Spec, *report) {
 	return spec, nil
 }
 
-// execute prepares and runs the job, whose source is in its entry while it runs. A panic costs this job and not the others.
+// execute prepares and runs the job, whose source is in its entry until the report is. A panic costs this job and not the others.
 func (t *attempt) execute(ctx context.Context, run execute, work topology.Work, e *entry, obs topology.Observer) (res topology.Result) {
-	defer func() {
-		if err := os.RemoveAll(e.sourceDir()); err != nil {
-			t.logger.Warn("the job's source cannot be removed yet", "err", err)
-		}
-	}()
 	defer func() {
 		if p := recover(); p != nil {
 			t.logger.Error("the executor panicked", "panic", p, "stack", string(debug.Stack()))

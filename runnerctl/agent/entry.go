@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"time"
@@ -62,11 +63,21 @@ func (r *report) status() string {
 // after a loss of power the hub finds out by itself.
 func (e *entry) saveLease() error { return e.save("lease.json", e.lease, false) }
 
-// end keeps the report, before it is sent for the first time.
+// end keeps the report, before it is sent for the first time. Until then whoever takes
+// the attempt up needs what it began with and what it left.
 func (e *entry) end(r *report) error {
 	e.report = r
-	return e.save("report.json", r, true)
+	if err := e.save("report.json", r, true); err != nil {
+		return err
+	}
+	return errors.Join(os.RemoveAll(e.sourceDir()), os.RemoveAll(e.artifactsDir()))
 }
+
+// sourceDir is where the attempt's source is.
+func (e *entry) sourceDir() string { return filepath.Join(e.dir, "source") }
+
+// artifactsDir is where what the attempt left is, until the hub has it.
+func (e *entry) artifactsDir() string { return filepath.Join(e.dir, "artifacts") }
 
 func (e *entry) save(name string, v any, durable bool) error {
 	b, err := json.Marshal(v)

@@ -17,3 +17,11 @@ func (c *Config) FailWritesAfter(n int64) {
 		return some, &os.PathError{Op: "write", Path: f.Name(), Err: syscall.ENOSPC}
 	}
 }
+
+// BeforeWrite has f called before each write to the spool.
+func (c *Config) BeforeWrite(f func()) {
+	c.spoolWrite = func(file *os.File, b []byte) (int, error) {
+		f()
+		return file.Write(b)
+	}
+}

@@ -47,7 +47,7 @@ func (o *offsetsFile) note(e *entry, r topology.Record, logEnd int64) error {
 		return nil
 	}
 	if o.files[o.turn] == nil {
-		f, err := os.OpenFile(e.offsetsName(o.turn), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+		f, err := os.OpenFile(e.offsetsName(o.turn), os.O_WRONLY|os.O_CREATE, 0o600)
 		if err != nil {
 			return err
 		}
@@ -76,10 +76,11 @@ func (o *offsetsFile) close() {
 	}
 }
 
-// loadOffsets reads what is true of a log of that size.
-func loadOffsets(e *entry, logEnd int64) map[string]topology.Offsets {
+// load takes up what is true of a log of that size. The file that says so is not the
+// next to be written: until the next record is in the log it is still the one.
+func (o *offsetsFile) load(e *entry, logEnd int64) {
 	best := slot{LogEnd: -1}
-	for i := range 2 {
+	for i := range o.files {
 		b, err := os.ReadFile(e.offsetsName(i))
 		if err != nil {
 			continue
@@ -91,8 +92,8 @@ func loadOffsets(e *entry, logEnd int64) map[string]topology.Offsets {
 			continue
 		}
 		if s.LogEnd <= logEnd && s.LogEnd > best.LogEnd {
-			best = s
+			best, o.turn = s, 1-i
 		}
 	}
-	return best.At
+	o.at = best.At
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/runnerhub/runnerhub/topology"
@@ -23,7 +22,7 @@ type Sources interface {
 var errOutOfTime = errors.New("the job ran out of time")
 
 // prepare gets what the executor needs besides the spec: the source, into the attempt's
-// entry, from where the caller removes it. The time that it takes is the job's.
+// entry. The time that it takes is the job's.
 func (t *attempt) prepare(ctx context.Context, work topology.Work, e *entry, obs topology.Observer) (topology.Work, *topology.Result) {
 	spec := work.Spec
 	if p := e.prepared(); p != nil {
@@ -89,6 +88,3 @@ func unprepared(cause error) topology.Result {
 		Class: topology.ClassCanceled, Message: fmt.Sprintf("The job was ended before it began: %v", cause),
 	}}
 }
-
-// sourceDir is where an attempt's source is, in its entry of the spool.
-func (e *entry) sourceDir() string { return filepath.Join(e.dir, "source") }

@@ -15,7 +15,7 @@ type prepared struct {
 	Timeout topology.Duration `json:"timeout"`        // what the preparation has left of it
 }
 
-// savePrepared notes that all is there that the job starts with.
+// savePrepared notes that the job may run here, and that all is there that it starts with.
 func (e *entry) savePrepared(work topology.Work) error {
 	p := prepared{Timeout: work.Spec.Timeout}
 	if work.Source != "" {

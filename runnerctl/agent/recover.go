@@ -61,10 +61,13 @@ func (a *Agent) recoverEntry(ctx context.Context, e *entry) {
 		logger.Error("the unsent log cannot be read; the rest is sent without it", "err", err)
 		log = newLogSpool(e, a.cfg.SpoolLimit)
 	}
+	up := a.upload(ctx, e, log, logger) // a full log has room for one line more once the hub takes some
 	if e.report == nil {
 		select {
 		case <-a.engine.swept:
 		case <-ctx.Done():
+			log.Close()
+			<-up.done
 			return
 		}
 		a.interrupted(ctx, e, log)
@@ -74,7 +77,6 @@ func (a *Agent) recoverEntry(ctx context.Context, e *entry) {
 	}
 	log.Close()
 	logger.Info("telling the hub what an earlier run had not told", "status", e.report.status())
-	up := a.upload(ctx, e, log, logger)
 	if a.settle(ctx, up, e.report, p, func() {}, logger) == unsent {
 		<-up.done
 		return

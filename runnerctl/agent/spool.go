@@ -21,10 +21,10 @@ import (
 //	    checkpoint.json     what the executor needs to take the attempt up
 //	    offsets.0, .1       how far the containers' output is in the log
 //	    report.json         how the attempt ended; absent while it runs
-//	    source/             the tree that the job starts with, while it runs
+//	    source/             the tree that the job starts with, until there is a report
 //	    log.FROM            log bytes from that one on, removed once they are sent
 //	    log.FROM-TO         a line in place of log bytes that were dropped
-//	    artifacts/          what the job left, until the hub has it
+//	    artifacts/          what the job left, until there is a report, which comes after the hub has it
 type spool struct {
 	dir   string
 	write func(f *os.File, b []byte) (int, error)
