@@ -64,6 +64,7 @@ type Lease struct {
 	ArtifactLimitBytes int64           `json:"artifact_limit_bytes,omitempty"`
 	Spec               json.RawMessage `json:"spec"` // canonical JSON of the job spec
 	LogURL             string          `json:"log_url"`
+	Owner              string          `json:"owner,omitempty"`  // whose job it is, as in jobs; services stay for jobs of the same one alone
 	Source             *LeaseSource    `json:"source,omitempty"` // of a job that starts from an archive
 }
 
@@ -158,6 +159,8 @@ type Result struct {
 	Steps    []StepResult      `json:"steps,omitempty"`
 	Outputs  map[string]string `json:"outputs,omitempty"` // at most 64 KiB together
 	Images   map[string]string `json:"images,omitempty"`  // reference → digest
+	// WarmServices are those that an earlier job had left, so that this one did not wait for them.
+	WarmServices []string `json:"warm_services,omitempty"`
 	// Artifacts are the first of the files that the attempt left; ArtifactsMore counts the others, which list_artifacts has.
 	Artifacts     []ResultArtifact `json:"artifacts,omitempty"`
 	ArtifactsMore int              `json:"artifacts_more,omitempty"`

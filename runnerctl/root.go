@@ -49,7 +49,7 @@ func Main() int {
 		Signals:      stopSignals,
 	}
 	f.NewExecutor = func(ctx context.Context) (topology.Executor, error) {
-		return docker.New(ctx, docker.Options{Options: attempt.Options{ReadyNetworks: f.Engine.Slots, Subnets: f.Engine.Subnets}})
+		return docker.New(ctx, docker.Options{Options: attempt.Options{ReadyNetworks: f.Engine.Slots, Subnets: f.Engine.Subnets, WarmFor: f.Engine.WarmFor}})
 	}
 	return Execute(context.Background(), f, os.Args[1:])
 }

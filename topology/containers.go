@@ -35,6 +35,10 @@ func jobContainer(spec *Spec, id Identity, names Names, observed Observed) Conta
 // that insists on being process 1.
 func serviceContainer(spec *Spec, name string, id Identity, names Names) ContainerSpec {
 	svc := spec.Services[name]
+	labels := id.Labels(RoleService)
+	if names.staysIn(svc) {
+		labels = SetLabels(id.Hub, id.Runner, names.Set)
+	}
 	return ContainerSpec{
 		Name: names.Services[name], Hostname: cmp.Or(svc.Hostname, hostname(name)), Image: svc.Image,
 		Platform:   cmp.Or(svc.Platform, spec.Platform),
@@ -43,7 +47,7 @@ func serviceContainer(spec *Spec, name string, id Identity, names Names) Contain
 		Resources: bounded(svc.Resources), Ulimits: svc.Ulimits, Aliases: append([]string{name}, svc.Aliases...),
 		Init: svc.Init, OpenStdin: svc.StdinOpen, GroupAdd: svc.GroupAdd, ExtraHosts: svc.ExtraHosts, ShmSize: svc.ShmSize,
 		Sysctls: svc.Sysctls, ReadOnly: svc.ReadOnly, SecurityOpt: svc.SecurityOpt, CapDrop: svc.CapDrop, Powers: svc.Powers,
-		Labels: id.Labels(RoleService),
+		Labels: labels,
 	}
 }
 

@@ -56,6 +56,9 @@ func (d *decoder) job(root value) *Spec {
 		return s
 	}
 	d.together(s, root, got)
+	if services, ok := got.values["services"]; ok {
+		d.checkReused(services, s)
+	}
 	if len(s.Steps) > 0 && s.Shell == nil {
 		s.Shell = slices.Clone(shells["sh"])
 	}

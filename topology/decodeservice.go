@@ -44,6 +44,7 @@ func (d *decoder) service(v value, graph *dependencies) (s Service) {
 		"healthcheck":       func(v value) { s.Healthcheck = d.healthcheck(v) },
 		"depends_on":        func(f value) { s.DependsOn = d.dependsOn(f, v.key.text, graph) },
 		"scale":             func(v value) { s.Scale = d.scale(v) },
+		"reuse":             func(v value) { s.Reuse = d.boolean(v) },
 		"working_dir":       func(v value) { s.WorkingDir = d.directory(v) },
 		"user":              func(v value) { s.User = d.user(v) },
 		"group_add":         func(v value) { s.GroupAdd = d.texts(v) },
@@ -79,6 +80,7 @@ func (d *decoder) service(v value, graph *dependencies) (s Service) {
 		d.report(v.key, join(v.path, "image"), ProblemMissing, "missing", "name the image that the service runs")
 	}
 	d.limits(&s, got, flat, deployed)
+	d.checkReuse(v, s)
 	if deploy.gpus != nil {
 		s.GPUs = deploy.gpus
 	}

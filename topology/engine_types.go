@@ -138,6 +138,8 @@ type Filter struct {
 	Job         string
 	Attempt     int // with Job
 	Epoch       int64
+	// Set selects the members of one set of services that stay between jobs.
+	Set string
 	// Images has images listed too, which takes longer the more an engine has.
 	Images bool
 }

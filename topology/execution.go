@@ -14,8 +14,10 @@ const (
 	LabelJob     = "runnerhub.job"
 	LabelAttempt = "runnerhub.attempt"
 	LabelEpoch   = "runnerhub.epoch"
-	// LabelRole is job, service, network, workspace or pool.
+	// LabelRole is job, service, network, workspace, pool or warm, among others.
 	LabelRole = "runnerhub.role"
+	// LabelSet names the set of services that a member of it stays with.
+	LabelSet = "runnerhub.set"
 )
 
 // Identity says whose an attempt is. Every part becomes a label.
@@ -30,7 +32,10 @@ type Identity struct {
 // Work is one attempt to execute.
 type Work struct {
 	Identity
-	Spec *Spec
+	// Owner is whose job it is. Services stay for jobs of the same owner alone, and for
+	// nobody where it is empty.
+	Owner string
+	Spec  *Spec
 	// Source is a folder on this machine whose tree the workspace starts with; ""
 	// is none. It is read while the topology comes up and not changed.
 	Source string
@@ -186,6 +191,7 @@ type Result struct {
 	Failure  *Failure
 	Steps    []StepResult
 	Images   map[string]string // reference → digest or image id
+	Warm     []string          // services that an earlier job had left, sorted
 	Usage    Usage
 	Phases   map[Phase]time.Duration // how long it was busy with each, up to the result
 

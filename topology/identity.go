@@ -17,6 +17,7 @@ const (
 	RoleFiles     = "files"  // a container that never runs, through which volumes are filled
 	RoleImage     = "image"
 	RolePool      = "pool" // a ready network, of a runner but of no attempt
+	RoleWarm      = "warm" // a service, or a volume of it, that stays between jobs
 )
 
 // Labels returns what a resource of the attempt's is labelled with.

@@ -10,6 +10,8 @@ import (
 type Names struct {
 	Network, Volume, Job string
 	Services             map[string]string
+	// Set is the set that reused services belong to; "" is none: they go with the attempt.
+	Set string `json:",omitempty"`
 }
 
 // NamesFor derives the names from the identity and a tag of NewTag's.
@@ -73,6 +75,7 @@ type attemptPlan struct {
 	workspace   int
 	shared      map[string]int    // the operation that makes a volume of the spec's
 	filled      map[string]int    // the operation after which a folder of the source is in its volume
+	kept        map[string]bool   // volumes of the spec that stay with reused services
 	partVolumes map[string]string // folder of the source → volume
 	started     map[string]int    // the operation that starts a service
 	ready       map[string][]int  // the operations after which a service is ready
@@ -150,6 +153,9 @@ func (b *attemptPlan) job() int {
 
 func (b *attemptPlan) service(name string) {
 	svc, target := b.spec.Services[name], b.names.Services[name]
+	if svc.Reuse && b.observed.Warm {
+		return // nothing is to be done, and nothing to be waited for
+	}
 	image := b.observed.Images[svc.Image]
 	container := serviceContainer(b.spec, name, b.id, b.names)
 	b.connect(&container)
@@ -170,6 +176,10 @@ func (b *attemptPlan) service(name string) {
 	after, cause := slices.Concat(there, ready), "services."+name
 	for _, on := range slices.Sorted(maps.Keys(svc.DependsOn)) {
 		condition := svc.DependsOn[on].Condition
+		if b.spec.Services[on].Reuse && b.observed.Warm {
+			cause += fmt.Sprintf(", %s is there from before", on)
+			continue
+		}
 		cause += fmt.Sprintf(", %s is %s", on, condition)
 		if condition == ServiceStarted {
 			after = append(after, b.started[on])

@@ -28,11 +28,15 @@ func (b *attemptPlan) volumes() {
 			}
 		}
 	}
+	b.kept = b.setVolumes()
 	for _, name := range slices.Sorted(maps.Keys(used)) {
-		volume := b.names.volumeOf(name)
+		if b.kept[name] && b.observed.Warm {
+			continue
+		}
+		volume := b.volumeName(name)
 		b.shared[name] = b.plan.add(Op{
 			Kind: OpCreateVolume, Target: volume, Cause: "volumes." + name,
-			Volume: &VolumeSpec{Name: volume, Labels: b.id.Labels(RoleVolume)},
+			Volume: &VolumeSpec{Name: volume, Labels: b.volumeLabels(name)},
 		})
 	}
 	b.parts(slices.Sorted(maps.Keys(parts)))
@@ -82,8 +86,10 @@ func (b *attemptPlan) mounts(svc Service, c *ContainerSpec) (created, started []
 	for _, m := range svc.Volumes {
 		switch {
 		case m.Type == MountVolume && m.Source != "":
-			created = append(created, b.shared[m.Source])
-			m.Source = b.names.volumeOf(m.Source)
+			if made, planned := b.shared[m.Source]; planned {
+				created = append(created, made)
+			}
+			m.Source = b.volumeName(m.Source)
 		case m.fromSource() && m.Source == ".":
 			created, started = append(created, b.volume), append(started, b.workspace)
 			m.Source = b.names.Volume

@@ -32,8 +32,8 @@ func PlanRemoval(observed Snapshot, cause string) Plan {
 }
 
 // Leftovers returns the part of observed that no one owns any more: what belongs
-// to this hub's runner, to none of the live attempts, is not a ready network in
-// keep, and is not used by a container that stays.
+// to this hub's runner, to none of the live attempts, is not a ready network or of a set
+// of services in keep, and is not used by a container that stays.
 func Leftovers(observed Snapshot, hub, runner string, live []Identity, keep []string) Snapshot {
 	return unused(observed, keep, func(labels map[string]string) bool {
 		return labels[LabelHub] == hub && labels[LabelRunner] == runner && hub != "" && runner != "" &&
@@ -41,11 +41,17 @@ func Leftovers(observed Snapshot, hub, runner string, live []Identity, keep []st
 	})
 }
 
-// unused returns what of observed can go, but for networks and volumes in keep and
-// those that a container uses which stays.
-func unused(observed Snapshot, keep []string, goes func(labels map[string]string) bool) Snapshot {
+// unused returns what of observed can go, but for what is in keep, for networks and
+// volumes that a container uses which stays, and for sets of services that an attempt
+// has which stays.
+func unused(observed Snapshot, keep []string, owned func(labels map[string]string) bool) Snapshot {
 	var left Snapshot
 	used := slices.Clone(keep)
+	held := heldSets(observed, owned)
+	goes := func(labels map[string]string) bool {
+		set := labels[LabelSet]
+		return owned(labels) && (set == "" || !held[set] && !slices.Contains(keep, set))
+	}
 	for _, c := range observed.Containers {
 		if goes(c.Labels) {
 			left.Containers = append(left.Containers, c)
@@ -69,4 +75,23 @@ func unused(observed Snapshot, keep []string, goes func(labels map[string]string
 		}
 	}
 	return left
+}
+
+// heldSets are the sets of services that share a network with a container which stays
+// and is in no set itself: an attempt has them, though their labels do not say so.
+func heldSets(observed Snapshot, goes func(labels map[string]string) bool) map[string]bool {
+	networks, held := map[string]bool{}, map[string]bool{}
+	for _, c := range observed.Containers {
+		if c.Labels[LabelSet] == "" && !goes(c.Labels) {
+			for _, n := range c.Networks {
+				networks[n] = true
+			}
+		}
+	}
+	for _, c := range observed.Containers {
+		if set := c.Labels[LabelSet]; set != "" && slices.ContainsFunc(c.Networks, func(n string) bool { return networks[n] }) {
+			held[set] = true
+		}
+	}
+	return held
 }

@@ -22,6 +22,9 @@ type Service struct {
 	// Scale is how many containers run; 0 is one. More are called NAME-1, NAME-2 and
 	// so on, and NAME is the name of all of them.
 	Scale int `json:"scale,omitempty"`
+	// Reuse lets the service stay, with all that it holds, for later jobs of the same
+	// owner that describe it in the same way; see ReuseKey.
+	Reuse bool `json:"reuse,omitempty"`
 
 	WorkingDir string   `json:"working_dir,omitempty"`
 	User       string   `json:"user,omitempty"`

@@ -92,6 +92,8 @@ type Observed struct {
 	Files map[string]bool
 	// Network is a ready network that is reserved for the attempt; "" when there is none.
 	Network string
+	// Warm says that the reused services are there already, on Network, and ready.
+	Warm bool
 	// Metadata says that containers may reach where clouds tell a machine its credentials.
 	Metadata bool
 	// Source says that there is a tree for the workspace to start with.

@@ -44,7 +44,7 @@ func TestLeaseTravelsWhole(t *testing.T) {
 	jobs := &fakeJobs{lease: func(r dispatch.LeaseRequest) (dispatch.LeaseResult, error) {
 		asked = r
 		return dispatch.LeaseResult{HubID: "hub-1", Lease: &dispatch.Lease{
-			JobID: "job_1", Proof: hub.Proof{Attempt: 2, Epoch: 3, Nonce: "lse_x"}, TTL: time.Minute, Heartbeat: 15 * time.Second,
+			JobID: "job_1", Owner: "user:usr_1", Proof: hub.Proof{Attempt: 2, Epoch: 3, Nonce: "lse_x"}, TTL: time.Minute, Heartbeat: 15 * time.Second,
 			FirstHeartbeat: 15 * time.Second, Deadline: time.Hour, Timeout: 59 * time.Minute, LogLimit: 64, Spec: []byte(`{"image":"x"}`), LogToken: "cap_y",
 		}}, nil
 	}}

@@ -142,7 +142,7 @@ func (s *Service) lease(p hub.Principal, j hub.Job, payload hub.JobPayload, proo
 	now := s.clock.now()
 	left := func(t time.Time) time.Duration { return max(0, t.Sub(now)) }
 	l := &Lease{
-		JobID: j.ID, Proof: proof, TTL: s.policy.LeaseTTL, Heartbeat: s.policy.Heartbeat,
+		JobID: j.ID, Owner: j.Owner, Proof: proof, TTL: s.policy.LeaseTTL, Heartbeat: s.policy.Heartbeat,
 		FirstHeartbeat: min(s.policy.FirstHeartbeat, left(j.LeaseExpiresAt)), Deadline: left(j.DeadlineAt),
 		Timeout: min(payload.Timeout, left(j.DeadlineAt)), LogLimit: s.policy.MaxLogBytes,
 		MaxArtifacts: s.policy.MaxArtifacts, ArtifactBytes: s.policy.MaxArtifactBytes,

@@ -38,6 +38,7 @@ type LeaseResult struct {
 // Lease is the right to run one attempt; durations count from the answer.
 type Lease struct {
 	JobID          string
+	Owner          hub.Owner // whose job it is
 	Proof          hub.Proof
 	TTL            time.Duration
 	Heartbeat      time.Duration

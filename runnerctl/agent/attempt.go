@@ -79,7 +79,7 @@ func (t *attempt) carry(h *held, e *entry, log *logSpool, run execute) {
 	t.logger.Info("running a job", "name", spec.Name, "image", spec.Image)
 
 	obs := &observer{ctx: h.ctx, keeper: t.keeper, log: log, stop: h.stop}
-	res := t.execute(h.ctx, run, topology.Work{Identity: t.id, Spec: spec, Collect: t.collect(e), Save: e.saveCheckpoint}, e, obs)
+	res := t.execute(h.ctx, run, topology.Work{Identity: t.id, Owner: t.lease.Owner, Spec: spec, Collect: t.collect(e), Save: e.saveCheckpoint}, e, obs)
 	t.keeper.phaseIs(topology.PhaseCollecting, "")
 	t.sendArtifacts(h.ctx, &res, obs)
 	log.Close()

@@ -20,7 +20,7 @@ const (
 // resultOf is an execution's outcome in the words of the wire contract.
 func resultOf(r topology.Result, logBytes int64) *mcp.Result {
 	out := &mcp.Result{
-		Status: string(r.Status), ExitCode: r.ExitCode, Signal: clip(r.Signal, 32), Images: r.Images,
+		Status: string(r.Status), ExitCode: r.ExitCode, Signal: clip(r.Signal, 32), Images: r.Images, WarmServices: r.Warm,
 		Usage: mcp.Usage{
 			CPUMS: r.Usage.CPU.Milliseconds(), MemoryPeakBytes: r.Usage.MemoryPeak, WallMS: r.Usage.Wall.Milliseconds(),
 			DiskPeakBytes: r.Usage.DiskPeak, PulledBytes: r.Usage.Pulled,

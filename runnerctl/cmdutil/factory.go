@@ -118,4 +118,5 @@ func (f *Factory) Interruptible(c *cobra.Command) {
 type EngineOptions struct {
 	Slots   int            // how many jobs run at once; 0 is one
 	Subnets []netip.Prefix // where networks get their addresses from; nil is the default, empty the engine's own choice
+	WarmFor time.Duration  // how long services with reuse stay after their last job; 0 is not at all
 }

@@ -24,6 +24,9 @@ func (e *Executor) Adopt(ctx context.Context, work topology.Work, left topology.
 	x := e.newExecution(ctx, work, obs, was.Begin, was.Names)
 	x.saved, x.resumed, x.heir = was, was, true
 	seen, err := e.engine.Observe(x.live, work.Filter())
+	if err == nil {
+		err = x.observeSet(&seen)
+	}
 	if err != nil {
 		return x.conclude(func() outcome { return x.failed(err) })
 	}
@@ -75,8 +78,9 @@ func (x *execution) takeUp(seen topology.Snapshot, offsets map[string]topology.O
 		if !started(seen, container) {
 			continue // it was removed, or never started; the job goes on as far as it gets
 		}
+		from := x.resumed.heard(name, offsets[name])
 		err := x.listenTo(name, container, func(svc *service) error {
-			process, err := x.e.engine.Attach(x.ctx, container, offsets[name], newTap(svc.log, offsets[name]).write)
+			process, err := x.e.engine.Attach(x.ctx, container, from, newTap(svc.log, from).write)
 			svc.process = process
 			return err
 		})

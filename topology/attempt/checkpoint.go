@@ -15,7 +15,11 @@ type checkpoint struct {
 	Tag     string            // the spec was unfolded with
 	Network string            `json:",omitempty"` // of the pool
 	Images  map[string]string `json:",omitempty"` // reference → digest or id
-	Started bool              `json:",omitempty"` // the job container was
+	// Warm are the services that an earlier job had left, and From is where this attempt's
+	// part of their output begins.
+	Warm    []string                    `json:",omitempty"`
+	From    map[string]topology.Offsets `json:",omitempty"`
+	Started bool                        `json:",omitempty"` // the job container was
 
 	Steps  []topology.StepResult `json:",omitempty"` // of those that have ended
 	First  *topology.Result      `json:",omitempty"` // of the step that decided the result
@@ -51,6 +55,17 @@ func (x *execution) save(change func(*checkpoint)) {
 	if err != nil {
 		x.e.opts.Logger.Warn("the attempt could not be taken up if this runner were killed", "job", x.id.Job, "error", err)
 	}
+}
+
+// saveResult notes how all ended. A set of services that stays may be another attempt's by
+// the time that anybody reads this, and is forgotten.
+func (x *execution) saveResult(result *topology.Result) {
+	x.save(func(c *checkpoint) {
+		c.Result = result
+		if x.left {
+			c.Names.Set, c.Network = "", ""
+		}
+	})
 }
 
 // saveSteps notes which steps have ended, and how.

@@ -24,6 +24,10 @@ type Options struct {
 	// preference. nil is DefaultSubnets; empty leaves the choice to the engine, whose own
 	// pools hold about thirty networks in all.
 	Subnets []netip.Prefix
+	// WarmFor is how long services that a spec marks with reuse stay for later jobs of the
+	// same owner after the last one; 0 is not at all. At most as many sets of them are
+	// idle as ReadyNetworks says, or four.
+	WarmFor time.Duration
 	// Removals is how many topologies are removed at the same time, default 2. More
 	// slows the jobs that run meanwhile.
 	Removals int
@@ -82,6 +86,7 @@ type Executor struct {
 	nets   *subnets
 	pool   *pool
 	reaper *reaper
+	warm   *warmth
 	pulls  *pulls
 
 	mu     sync.Mutex
@@ -98,6 +103,7 @@ func New(engine topology.Engine, opts Options) *Executor {
 	e.nets = newSubnets(engine, opts.Subnets, e.routes)
 	e.pool = newPool(engine, e.nets, opts)
 	e.reaper = newReaper(engine, e.pool, e.nets, opts)
+	e.warm = newWarmth(opts, e.pool, e.reaper.add)
 	return e
 }
 
@@ -159,10 +165,12 @@ func (e *Executor) activeAttempts() []topology.Identity {
 	return slices.Collect(maps.Keys(e.active))
 }
 
-// Close waits for removals under way, removes the ready networks, and frees the
+// Close removes services that stayed, waits for removals under way, removes the ready networks, and frees the
 // engine. When ctx ends first, what is left is for another Close or the next Sweep.
 func (e *Executor) Close(ctx context.Context) error {
+	e.warm.close()
 	err := e.reaper.close(ctx)
+	e.warm.wait()
 	if poolErr := e.pool.close(ctx); err == nil {
 		err = poolErr
 	}

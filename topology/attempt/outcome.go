@@ -149,7 +149,7 @@ func (x *execution) result(o outcome) topology.Result {
 	x.mu.Lock()
 	r.Usage = x.usage
 	x.mu.Unlock()
-	r.Images = x.digests()
+	r.Images, r.Warm = x.digests(), x.saved.Warm
 	if r.Failure != nil && r.Failure.Class != topology.ClassCanceled {
 		x.say("%s", r.Failure.Message)
 		if r.Failure.Hint != "" {

@@ -60,6 +60,27 @@ func (p *pool) take(hub, runner string, internal bool) string {
 	return name
 }
 
+// withdraw returns a network that is the caller's for as long as it likes: a ready one, or
+// one that is made now. It comes back by adopt and give.
+func (p *pool) withdraw(ctx context.Context, hub, runner string, internal bool) (string, error) {
+	key := poolKey{hub, runner, internal}
+	p.mu.Lock()
+	if ready := p.ready[key]; len(ready) > 0 && !p.closed {
+		p.ready[key] = ready[1:]
+		p.refill(key)
+		p.mu.Unlock()
+		return ready[0], nil
+	}
+	name := "rh-ready-" + topology.NewTag()
+	p.all[name] = true // before it exists, so that no sweep takes it for a leftover
+	p.mu.Unlock()
+	err := p.nets.create(ctx, topology.NetworkSpec{Name: name, Internal: internal, Labels: topology.PoolLabels(hub, runner)})
+	if err != nil {
+		_ = p.discard(ctx, name) // a call that was not answered may have been heard
+	}
+	return name, err
+}
+
 // adopt makes a network of an earlier process's pool one of this pool's, in use.
 func (p *pool) adopt(hub, runner string, internal bool, name string) {
 	if name == "" {
@@ -109,13 +130,15 @@ func (p *pool) make(key poolKey) {
 	}
 }
 
-// give takes a network back. One that a container is still on is removed.
+// give takes a network back. One that a container is still on, or that is one too many,
+// is removed.
 func (p *pool) give(ctx context.Context, hub, runner string, internal bool, name string) error {
 	key := poolKey{hub, runner, internal}
 	inUse, err := p.engine.NetworkInUse(ctx, name)
 	p.mu.Lock()
 	p.used[key]--
-	if err == nil && !inUse && !p.closed {
+	enough := len(p.ready[key])+p.making[key]+p.used[key] >= p.opts.ReadyNetworks
+	if err == nil && !inUse && !enough && !p.closed {
 		p.ready[key] = append(p.ready[key], name)
 		p.mu.Unlock()
 		return nil

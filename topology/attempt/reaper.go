@@ -23,8 +23,9 @@ const (
 type removal struct {
 	id       topology.Identity
 	known    topology.Snapshot
-	all      bool   // what is not known, too: a process that was killed may have asked for it with its last word
-	ready    string // the network of the pool that it used
+	filters  []topology.Filter // by which it is looked what is left
+	all      bool              // what is not known, too: a process that was killed may have asked for it with its last word
+	ready    string            // the network of the pool that it used
 	internal bool
 	done     func()
 }
@@ -85,7 +86,7 @@ func (r *reaper) add(m removal) {
 			<-r.queue
 		}
 		m.done()
-		if r.opts.Removed != nil {
+		if r.opts.Removed != nil && m.id.Job != "" {
 			r.opts.Removed(m.id, leaks)
 		}
 		r.mu.Lock()
@@ -104,11 +105,8 @@ func (r *reaper) remove(m removal) topology.Leaks {
 	var err error
 	for range rounds {
 		err = execute(ctx, r.engine, r.nets, topology.PlanRemoval(left, "the attempt is over"))
-		var seen topology.Snapshot
-		var seenErr error
-		filter := m.id.Filter()
-		filter.Images = len(m.known.Images) > 0
-		if seen, seenErr = r.engine.Observe(ctx, filter); seenErr != nil {
+		seen, seenErr := r.look(ctx, m)
+		if seenErr != nil {
 			err = seenErr
 			break
 		}
@@ -129,6 +127,21 @@ func (r *reaper) remove(m removal) topology.Leaks {
 		r.opts.Logger.Error("a topology could not be removed", "job", m.id.Job, "attempt", m.id.Attempt, "leaks", leaks, "error", err)
 	}
 	return leaks
+}
+
+// look observes what there is still of a topology.
+func (r *reaper) look(ctx context.Context, m removal) (topology.Snapshot, error) {
+	var all topology.Snapshot
+	for _, filter := range m.filters {
+		filter.Images = len(m.known.Images) > 0
+		seen, err := r.engine.Observe(ctx, filter)
+		if err != nil {
+			return all, err
+		}
+		all.Containers, all.Networks = append(all.Containers, seen.Containers...), append(all.Networks, seen.Networks...)
+		all.Volumes, all.Images = append(all.Volumes, seen.Volumes...), append(all.Images, seen.Images...)
+	}
+	return all, nil
 }
 
 // wait waits until no removal is under way.

@@ -44,6 +44,10 @@ type execution struct {
 	services map[string]*service
 	watchers sync.WaitGroup
 
+	set      *warmSet // of the services that may stay, nil for none
+	freshSet bool     // this attempt has started it
+	left     bool     // it stays
+
 	mu      sync.Mutex
 	known   topology.Snapshot // what was created, or may have been
 	running bool              // the job container was started
@@ -130,11 +134,11 @@ func (x *execution) runJob() outcome {
 
 // bringUp plans the topology and carries the plan out, up to the job's start.
 func (x *execution) bringUp() error {
-	if x.spec.Network != topology.NetworkNone {
-		x.observed.Network = x.e.pool.take(x.id.Hub, x.id.Runner, x.spec.Network == topology.NetworkRestricted)
-	}
 	x.observed.Metadata = x.work.Metadata
 	x.observed.Source = x.work.Source != ""
+	if err := x.takeNetwork(); err != nil {
+		return err
+	}
 	plan, failure := topology.PlanAttempt(x.spec, x.id, x.names, x.observed)
 	if failure != nil {
 		return &failureError{*failure}
@@ -142,7 +146,7 @@ func (x *execution) bringUp() error {
 	if len(x.spec.Services) > 0 {
 		x.obs.Phase(topology.PhaseStartingServices, "")
 	}
-	x.save(func(c *checkpoint) { c.Network, c.Images = x.observed.Network, x.digests() }) // before anything is made
+	x.save(func(c *checkpoint) { c.Names, c.Network, c.Images = x.names, x.observed.Network, x.digests() }) // before anything is made
 	return topology.Execute(x.ctx, plan, 0, false, x.do)
 }
 
@@ -260,11 +264,14 @@ func (x *execution) finish(result *topology.Result) {
 	}
 	gone := context.Cause(x.live) != nil || result.Failure != nil && result.Failure.Class == topology.ClassDockerUnavailable
 	if !gone {
+		x.leaveSet(result)
 		x.killServices(services)
 	}
 	x.sever(errOver)
 	for _, svc := range services {
-		svc.process.Close()
+		if !svc.stays {
+			svc.process.Close()
+		}
 		svc.log.close(stale)
 	}
 	if x.job != nil {
@@ -277,14 +284,16 @@ func (x *execution) finish(result *topology.Result) {
 		result.Leaks = x.known.Count()
 	}
 	result.Usage.Wall = time.Since(x.begin)
-	x.save(func(c *checkpoint) { c.Result = result }) // before the containers go that could tell it again
+	x.saveResult(result) // before the containers go that could tell it again
 	x.remove(x.heir)
 }
 
 // remove has removed what is known of the attempt, or all that there is of it.
 func (x *execution) remove(all bool) {
-	x.e.reaper.add(removal{
+	m := removal{
 		id: x.id, known: x.known, all: all, ready: x.observed.Network, internal: x.spec.Network == topology.NetworkRestricted,
-		done: func() { x.e.leave(x.id) },
-	})
+		filters: []topology.Filter{x.id.Filter()}, done: func() { x.e.leave(x.id) },
+	}
+	x.partWithSet(&m)
+	x.e.reaper.add(m)
 }

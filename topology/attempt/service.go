@@ -24,6 +24,7 @@ type service struct {
 	process   topology.Process
 	log       *pump
 	begin     time.Time
+	stays     bool // after the attempt
 
 	ended chan struct{} // closed when the main process has
 	exit  topology.Exit // set before ended is closed
@@ -32,7 +33,13 @@ type service struct {
 
 func (x *execution) startService(ctx context.Context, op topology.Op) error {
 	return x.listenTo(op.Service, op.Target, func(svc *service) error {
-		process, err := x.e.engine.Start(ctx, op.Target, newTap(svc.log, topology.Offsets{}).write)
+		start := func() (topology.Process, error) {
+			return x.e.engine.Start(ctx, op.Target, newTap(svc.log, topology.Offsets{}).write)
+		}
+		if x.member(svc.name) {
+			start = func() (topology.Process, error) { return x.startMember(ctx, svc) }
+		}
+		process, err := start()
 		if err != nil {
 			return x.serviceStartError(svc, err)
 		}
@@ -102,6 +109,9 @@ func (x *execution) watchService(svc *service) {
 func (x *execution) killServices(services []*service) {
 	var wg sync.WaitGroup
 	for _, svc := range services {
+		if svc.stays {
+			continue
+		}
 		wg.Go(func() {
 			select {
 			case <-svc.ended:

@@ -47,7 +47,7 @@ func (e *Executor) leftovers(ctx context.Context, hub, runner string, live []top
 		return topology.Snapshot{}, err
 	}
 	// Asked after the look: what appeared in between belongs to an attempt or to the pool.
-	return topology.Leftovers(seen, hub, runner, append(e.activeAttempts(), live...), e.pool.names()), nil
+	return topology.Leftovers(seen, hub, runner, append(e.activeAttempts(), live...), append(e.pool.names(), e.warm.held()...)), nil
 }
 
 // Survey lists what carries our labels; see topology.Cleaner.

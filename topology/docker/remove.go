@@ -82,6 +82,9 @@ func labelFilter(f topology.Filter) filters.Args {
 	if f.Runner != "" {
 		add(topology.LabelRunner, f.Runner)
 	}
+	if f.Set != "" {
+		add(topology.LabelSet, f.Set)
+	}
 	if f.Job != "" {
 		add(topology.LabelJob, f.Job)
 		add(topology.LabelAttempt, strconv.Itoa(f.Attempt))

@@ -18,6 +18,7 @@ func TestEngine(t *testing.T, image string, open func(t *testing.T) topology.Eng
 		"info":                     testInfo,
 		"images":                   testImages,
 		"resources":                testResources,
+		"sets":                     testSets,
 		"output and exit code":     testOutput,
 		"long output to its end":   testLongOutput,
 		"a program that is absent": testNoProgram,

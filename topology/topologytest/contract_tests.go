@@ -71,6 +71,39 @@ func testResources(l *lab) {
 	l.wantKind("volume twice", l.engine.RemoveVolume(ctx, volume), topology.KindNotFound)
 }
 
+// testSets finds what stays between jobs by its set.
+func testSets(l *lab) {
+	ctx := l.Context()
+	labels := topology.SetLabels(l.id.Hub, l.id.Runner, l.tag)
+	volume := "rh-contract-vol-" + l.tag
+	l.must(l.engine.CreateVolume(ctx, topology.VolumeSpec{Name: volume, Labels: labels}))
+	name := l.create(scriptSleep, func(c *topology.ContainerSpec) {
+		c.Labels, c.Mounts = labels, []topology.Mount{{Type: topology.MountVolume, Source: volume, Target: "/data"}}
+	})
+	l.must(l.engine.CreateVolume(ctx, topology.VolumeSpec{Name: volume + "-job", Labels: l.id.Labels(topology.RoleVolume)}))
+	of := func(f topology.Filter) topology.Leaks {
+		seen, err := l.engine.Observe(ctx, f)
+		l.must(err)
+		return seen.Count()
+	}
+	filter := topology.Filter{Hub: l.id.Hub, Runner: l.id.Runner, Set: l.tag}
+	if got := of(filter); got != (topology.Leaks{Containers: 1, Volumes: 1}) {
+		l.Errorf("the set has %+v", got)
+	}
+	if got := of(l.id.Filter()); got != (topology.Leaks{Volumes: 1}) {
+		l.Errorf("the attempt has %+v", got)
+	}
+	filter.Set = "another"
+	if got := of(filter); got.Total() != 0 {
+		l.Errorf("another set has %+v", got)
+	}
+	seen, err := l.engine.Observe(ctx, topology.Filter{Hub: l.id.Hub, Set: l.tag})
+	l.must(err)
+	if c := seen.Containers[0]; c.Name != name || c.Labels[topology.LabelSet] != l.tag || topology.IdentityOf(c.Labels).Job != "" || !slices.Contains(c.Volumes, volume) {
+		l.Errorf("member %+v", c)
+	}
+}
+
 func testOutput(l *lab) {
 	name := l.create(scriptSpeak, func(c *topology.ContainerSpec) { c.Env = []string{"GREETING=hello"} })
 	process, out := l.start(name)

@@ -145,7 +145,7 @@ func matches(labels map[string]string, f topology.Filter) bool {
 		return false
 	}
 	equal := func(label, want string) bool { return want == "" || labels[label] == want }
-	if !equal(topology.LabelHub, f.Hub) || !equal(topology.LabelRunner, f.Runner) {
+	if !equal(topology.LabelHub, f.Hub) || !equal(topology.LabelRunner, f.Runner) || !equal(topology.LabelSet, f.Set) {
 		return false
 	}
 	return f.Job == "" || labels[topology.LabelJob] == f.Job &&

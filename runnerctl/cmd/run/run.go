@@ -34,6 +34,7 @@ type Options struct {
 	Once         bool
 	DrainTimeout time.Duration
 	Subnets      string
+	WarmFor      time.Duration
 	LogLevel     string
 	LogFormat    string
 	Mirrors      []string
@@ -63,12 +64,14 @@ func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.C
 				return cmdutil.Usagef("--once runs one job, so --slots has no effect with it")
 			case o.DrainTimeout < 0:
 				return cmdutil.Usagef("--drain-timeout must not be negative")
+			case o.WarmFor < 0:
+				return cmdutil.Usagef("--warm-for must not be negative; 0 keeps no services between jobs")
 			}
 			subnets, err := parseSubnets(o.Subnets)
 			if err != nil {
 				return err
 			}
-			o.F.Engine = cmdutil.EngineOptions{Slots: o.Slots, Subnets: subnets}
+			o.F.Engine = cmdutil.EngineOptions{Slots: o.Slots, Subnets: subnets, WarmFor: o.WarmFor}
 			return run(c.Context(), o)
 		},
 	}
@@ -76,6 +79,7 @@ func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.C
 	c.Flags().BoolVar(&o.Once, "once", false, "exit after one job")
 	c.Flags().DurationVar(&o.DrainTimeout, "drain-timeout", 0, "how long a drain waits for running jobs before it gives them back (default: until they end)")
 	c.Flags().StringVar(&o.Subnets, "subnets", "", "ranges that networks get their addresses from, `CIDR[,CIDR]`, or \"engine\" for Docker's own (default: 10.231.0.0/16,192.168.224.0/19)")
+	c.Flags().DurationVar(&o.WarmFor, "warm-for", 10*time.Minute, "how long services with reuse stay for the next job of the same owner; 0 is not at all")
 	c.Flags().StringVar(&o.LogLevel, "log-level", "info", "debug, info, warn or error")
 	c.Flags().StringVar(&o.LogFormat, "log-format", "text", "text or json")
 	c.Flags().StringArrayVar(&o.Mirrors, "git-mirror", nil, "URL-PREFIX=LOCATION: fetch repositories whose URLs begin with the prefix from there first, a folder or a URL; may be repeated")
