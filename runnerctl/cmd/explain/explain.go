@@ -115,6 +115,9 @@ func left(jobID string, r mcp.Result) string {
 			fmt.Fprintf(&b, "  %d reports could not be read\n", t.Unread)
 		}
 	}
+	if len(r.WarmServices) > 0 {
+		fmt.Fprintf(&b, "\nservices that an earlier job had left: %s\n", strings.Join(r.WarmServices, ", "))
+	}
 	if len(r.Outputs) > 0 {
 		b.WriteString("\noutputs:\n")
 	}
