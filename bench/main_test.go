@@ -11,12 +11,16 @@ import (
 	"github.com/runnerhub/runnerhub/bench/report"
 )
 
-// rows is how many lines the whole table has.
-const rows = 12
+// hubRows and topologyRows are how many lines the tables have.
+const (
+	hubRows      = 12
+	topologyRows = 4
+)
 
 var (
-	write    = flag.String("write", "", "document to put the table into; every row must have been measured")
-	measured report.Report
+	write      = flag.String("write", "", "document to put the tables into; each whose rows were all measured")
+	measured   report.Report
+	topologies report.Report
 )
 
 func TestMain(m *testing.M) {
@@ -25,6 +29,7 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	measured.Print(os.Stdout)
+	topologies.Print(os.Stdout)
 	if err := writeTable(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = max(code, 1)
@@ -36,15 +41,28 @@ func writeTable() error {
 	if *write == "" {
 		return nil
 	}
-	if n := measured.Len(); n != rows {
-		return fmt.Errorf("%d of %d rows were measured: the table stays as it is", n, rows)
+	hubs, engines := measured.Len(), topologies.Len()
+	if hubs != hubRows && engines != topologyRows {
+		return fmt.Errorf("%d of %d and %d of %d rows were measured: the tables stay as they are", hubs, hubRows, engines, topologyRows)
 	}
 	ctx := context.Background()
+	if engines == topologyRows {
+		engine, err := describeEngine(ctx)
+		if err != nil {
+			return err
+		}
+		if err := topologies.Write(*write, report.Topologies, report.Machine(ctx, "runner and engine", engine)); err != nil {
+			return err
+		}
+	}
+	if hubs != hubRows {
+		return nil
+	}
 	server, err := describeServer(ctx)
 	if err != nil {
 		return err
 	}
-	return measured.Write(*write, report.Machine(ctx, server))
+	return measured.Write(*write, report.Hubs, report.Machine(ctx, "clients, hub and database", server))
 }
 
 // atLeast records a row that is one ratio, of which more is better.

@@ -10,9 +10,10 @@ import (
 	"time"
 )
 
-// Machine describes in one sentence what was measured on, and with which server. What cannot be found out is left out.
-func Machine(ctx context.Context, server string) string {
-	parts := []string{fmt.Sprintf("Measured on %s: %d cores shared by clients, hub and database", time.Now().UTC().Format(time.DateOnly), runtime.NumCPU())}
+// Machine describes in one sentence what was measured on, who shared it, and with which server. What cannot be found out
+// is left out.
+func Machine(ctx context.Context, sharedBy, server string) string {
+	parts := []string{fmt.Sprintf("Measured on %s: %d cores shared by %s", time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), sharedBy)}
 	if cpu := field("/proc/cpuinfo", "model name"); cpu != "" {
 		parts = append(parts, cpu)
 	}

@@ -72,22 +72,25 @@ func (r *Report) markdown() string {
 	return b.String()
 }
 
-// The lines of a document between which the table stands.
-const (
-	Begin = "<!-- bench:begin, written by `make bench` -->"
-	End   = "<!-- bench:end -->"
+// Table is the lines of a document between which a table stands.
+type Table struct{ Begin, End string }
+
+// The tables of docs/performance.md.
+var (
+	Hubs       = Table{"<!-- bench:begin, written by `make bench` -->", "<!-- bench:end -->"}
+	Topologies = Table{"<!-- bench:topologies:begin, written by `make bench` -->", "<!-- bench:topologies:end -->"}
 )
 
 // Write puts the table and what it was measured on into a document.
-func (r *Report) Write(path, machine string) error {
+func (r *Report) Write(path string, table Table, machine string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	before, rest, found := strings.Cut(string(text), Begin+"\n")
-	_, after, ended := strings.Cut(rest, End)
+	before, rest, found := strings.Cut(string(text), table.Begin+"\n")
+	_, after, ended := strings.Cut(rest, table.End)
 	if !found || !ended {
 		return errors.New(path + " lacks the lines between which the table stands")
 	}
-	return os.WriteFile(path, []byte(before+Begin+"\n\n"+machine+"\n\n"+r.markdown()+"\n"+End+after), 0o644) //nolint:gosec // a document
+	return os.WriteFile(path, []byte(before+table.Begin+"\n\n"+machine+"\n\n"+r.markdown()+"\n"+table.End+after), 0o644) //nolint:gosec // a document
 }

@@ -10,7 +10,7 @@ import (
 func TestTableStandsBetweenItsLines(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "doc.md")
-	if err := os.WriteFile(path, []byte("a\n"+Begin+"\nold\n"+End+"\nb\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("a\n"+Hubs.Begin+"\nold\n"+Hubs.End+"\nb\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var r Report
@@ -18,7 +18,7 @@ func TestTableStandsBetweenItsLines(t *testing.T) {
 	r.Add(Row{Place: 1, What: "stale", Measured: "9", Goal: "at least 1", Met: true})
 	r.Add(Row{Place: 1, What: "first", Measured: "2", Goal: "at least 1", Met: true})
 	for range 2 { // the second time over its own
-		if err := r.Write(path, "a machine"); err != nil {
+		if err := r.Write(path, Hubs, "a machine"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -26,8 +26,8 @@ func TestTableStandsBetweenItsLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "a\n" + Begin + "\n\na machine\n\n| | measured on the same machine in one run | reached | goal | |\n|---|---|---|---|---|\n" +
-		"| 1 | first | 2 | at least 1 | met |\n| 2 | second | 0.5 | at least 1 | **missed** |\n\n" + End + "\nb\n"
+	want := "a\n" + Hubs.Begin + "\n\na machine\n\n| | measured on the same machine in one run | reached | goal | |\n|---|---|---|---|---|\n" +
+		"| 1 | first | 2 | at least 1 | met |\n| 2 | second | 0.5 | at least 1 | **missed** |\n\n" + Hubs.End + "\nb\n"
 	if string(got) != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -45,7 +45,7 @@ func TestTableNeedsItsLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	var r Report
-	if err := r.Write(path, "a machine"); err == nil {
+	if err := r.Write(path, Hubs, "a machine"); err == nil {
 		t.Error("a document without a place for the table was written")
 	}
 }
