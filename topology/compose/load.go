@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/compose-spec/compose-go/v2/loader"
@@ -85,10 +84,6 @@ func (p *project) plain(err error) string {
 	return strings.ReplaceAll(text, p.dir, ".")
 }
 
-// obsolete is the line of a version, which compose-go would complain about on the
-// runner's own output.
-var obsolete = regexp.MustCompile(`(?m)^version:[^\n]*$`)
-
 func (p *project) load(ctx context.Context) (*topology.Spec, []string, error) {
 	files := p.spec.Compose.Files
 	details := types.ConfigDetails{WorkingDir: filepath.Join(p.dir, path.Dir(files[0])), Environment: p.env}
@@ -98,7 +93,7 @@ func (p *project) load(ctx context.Context) (*topology.Spec, []string, error) {
 			return nil, nil, err
 		}
 		details.ConfigFiles = append(details.ConfigFiles, types.ConfigFile{
-			Filename: filepath.Join(p.dir, name), Content: obsolete.ReplaceAll(text, nil),
+			Filename: filepath.Join(p.dir, name), Content: text,
 		})
 	}
 	options := func(o *loader.Options) {

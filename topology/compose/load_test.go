@@ -1,6 +1,7 @@
 package compose_test
 
 import (
+	"encoding/base64"
 	"os"
 	"path/filepath"
 	"strings"
@@ -122,7 +123,7 @@ func TestRefusals(t *testing.T) {
 // Nothing is read but the source, and of the runner's environment nothing at all.
 func TestNothingBesideTheSourceIsRead(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside.yaml")
-	if err := os.WriteFile(outside, []byte("services: {x: {image: leaked}}\nA=leaked\n"), 0o600); err != nil {
+	if err := os.WriteFile(outside, []byte("services: {x: {image: leaked}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("RUNNERHUB_SECRET", "leaked")
@@ -135,9 +136,17 @@ func TestNothingBesideTheSourceIsRead(t *testing.T) {
 		"include's variables":  "include: [{path: sub/ok.yaml, env_file: " + outside + "}]\n" + a,
 		"include's folder":     "include: [{path: sub/ok.yaml, project_directory: ..}]\n" + a,
 		"include's own .env":   "include: [evil/ok.yaml]\n" + a,
+		"include's own word":   "include: [own/ok.yaml]\n" + a,
 		"extends":              "services: {a: {extends: {file: " + outside + ", service: x}}}\n",
 		"extends by a link":    "services: {a: {extends: {file: link.yaml, service: x}}}\n",
 		"extends by an alias":  "x-f: &f " + outside + "\nservices: {a: {extends: {file: *f, service: x}}}\n",
+		"extends by a merge":   "x-f: &f {file: " + outside + "}\nservices: {a: {extends: {<<: *f, service: x}}}\n",
+		"extends, many merged": "x-f: &f {file: " + outside + "}\nx-g: &g {a: b}\nservices: {a: {extends: {<<: [*g, *f], service: x}}}\n",
+		"extends, merged far":  "x-f: &f {file: " + outside + "}\nx-g: &g {<<: *f}\nservices: {a: {extends: {<<: *g, service: x}}}\n",
+		"extends in base64":    "services: {a: {extends: {file: !!binary " + base64.StdEncoding.EncodeToString([]byte(outside)) + ", service: x}}}\n",
+		"a key in base64":      "!!binary aW5jbHVkZQ==: [" + outside + "]\n" + a,
+		"a key by an alias":    "x-k: &k include\n*k : [" + outside + "]\n" + a,
+		"a second document":    a + "---\ninclude: [" + outside + "]\n",
 		"env_file":             "services: {a: {image: a, env_file: " + outside + "}}\n",
 		"env_file by a link":   "services: {a: {image: a, env_file: link.yaml}}\n",
 		"env_file in a nested": "include: [sub/env.yaml]\n" + a,
@@ -158,6 +167,9 @@ func TestNothingBesideTheSourceIsRead(t *testing.T) {
 		write(t, dir, "sub/ok.yaml", "services: {b: {image: b}}\n")
 		write(t, dir, "sub/env.yaml", "services: {b: {image: b, env_file: ../../outside.yaml}}\n")
 		write(t, dir, "evil/ok.yaml", "services: {b: {image: b}}\n")
+		write(t, dir, "own/ok.yaml", "services: {b: {extends: {file: '${WHERE:-other.yaml}', service: x}}}\n")
+		write(t, dir, "own/other.yaml", "services: {x: {image: b}}\n")
+		write(t, dir, "own/.env", "WHERE="+outside+"\n")
 		for _, link := range []string{"link.yaml", "evil/.env"} {
 			if err := os.Symlink(outside, filepath.Join(dir, link)); err != nil {
 				t.Fatal(err)
@@ -167,11 +179,15 @@ func TestNothingBesideTheSourceIsRead(t *testing.T) {
 		out, _, failure := compose.Load(t.Context(), dir, spec)
 		if failure == nil {
 			t.Errorf("%s: %+v", name, out.Services)
-		} else if strings.Contains(failure.Message, "leaked") {
-			t.Errorf("%s: %s", name, failure.Message)
+		} else if words := failure.Message; strings.Contains(words, "leaked") || strings.Contains(words, outside) && !strings.Contains(words, "not inside") && !strings.Contains(words, "must be relative") {
+			t.Errorf("%s: %s", name, words) // what is refused only for what it is was read
 		}
 	}
-	spec, failure := load(t, "services: {a: {image: 'a:${RUNNERHUB_SECRET:-none}', environment: {RUNNERHUB_SECRET: , NAME: , HOME: }}}\n", nil)
+	spec, failure := load(t, "version: \"\ninclude: ["+outside+"]\nversion: \"\n"+a, nil)
+	if failure != nil || len(spec.Services) != 1 {
+		t.Errorf("a version that hides an include: %+v %+v", spec, failure)
+	}
+	spec, failure = load(t, "services: {a: {image: 'a:${RUNNERHUB_SECRET:-none}', environment: {RUNNERHUB_SECRET: , NAME: , HOME: }}}\n", nil)
 	if failure != nil {
 		t.Fatalf("%+v", failure)
 	}

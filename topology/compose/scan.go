@@ -1,11 +1,14 @@
 package compose
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/compose-spec/compose-go/v2/template"
@@ -21,7 +24,9 @@ const (
 
 // scan reads a Compose file and, before compose-go follows them, all that it names to
 // be read: each must be inside the source, whatever links are on the way. base is the
-// folder that its paths are relative to.
+// folder that its paths are relative to. What could be read in two ways is refused: more
+// than one document, tags that change a text, aliases as keys, variables in the paths
+// of other Compose files, and includes with a folder or variables of their own.
 func (p *project) scan(name, base string) ([]byte, error) {
 	s := &scanner{project: p, seen: map[string]bool{}}
 	return s.file(name, base)
@@ -42,11 +47,49 @@ func (s *scanner) file(name, base string) ([]byte, error) {
 	} else if s.seen[key] = true; len(s.seen) > maxFiles {
 		return nil, fmt.Errorf("more than %d Compose files", maxFiles)
 	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal(text, &doc); err != nil {
+	doc, err := document(text)
+	if err == nil {
+		err = s.walk(doc, base)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return text, s.walk(&doc, base)
+	return withoutVersion(text, doc), nil
+}
+
+// document is the one document of a YAML text.
+func document(text []byte) (*yaml.Node, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	doc := &yaml.Node{}
+	if err := decoder.Decode(doc); err != nil && !errors.Is(err, io.EOF) { // of no document at all compose-go says what is missing
+		return nil, err
+	}
+	if err := decoder.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
+		return nil, errors.New("it has more than one YAML document; name each in a file of its own")
+	}
+	return doc, nil
+}
+
+// withoutVersion leaves out the line of a version, which compose-go would complain about
+// on the runner's own output. Nothing else of the text may be on that line.
+func withoutVersion(text []byte, doc *yaml.Node) []byte {
+	if doc.Kind != yaml.DocumentNode || doc.Content[0].Kind != yaml.MappingNode {
+		return text
+	}
+	top := doc.Content[0].Content
+	for i := 0; i+1 < len(top); i += 2 {
+		if top[i].Value != "version" || top[i+1].Kind != yaml.ScalarNode {
+			continue
+		}
+		lines := bytes.SplitAfter(text, []byte{'\n'})
+		line := lines[top[i].Line-1]
+		var alone map[string]string
+		if yaml.Unmarshal(line, &alone) == nil && len(alone) == 1 && alone["version"] == top[i+1].Value {
+			lines[top[i].Line-1] = []byte{'\n'}
+			return bytes.Join(lines, nil)
+		}
+	}
+	return text
 }
 
 // read reads a file of the source.
@@ -63,10 +106,21 @@ func (p *project) read(name string) ([]byte, error) {
 	return fs.ReadFile(p.root.FS(), name)
 }
 
+// plainTags are those of plain YAML, and Compose's own.
+var plainTags = []string{
+	"", "!!str", "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq", "!!merge", "!!timestamp", "!reset", "!override",
+}
+
 // walk looks for what names files, wherever in the text it is: what an anchor holds
 // is part of the text as well.
 func (s *scanner) walk(n *yaml.Node, base string) error {
+	if tag := n.ShortTag(); !slices.Contains(plainTags, tag) {
+		return fmt.Errorf("line %d: the tag %s is not known here", n.Line, tag)
+	}
 	for i, child := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 && child.Kind == yaml.AliasNode {
+			return fmt.Errorf("line %d: an alias cannot be a key", child.Line)
+		}
 		if n.Kind == yaml.MappingNode && i%2 == 1 {
 			if err := s.field(n.Content[i-1].Value, child, base); err != nil {
 				return err
@@ -84,16 +138,19 @@ func (s *scanner) field(key string, value *yaml.Node, base string) error {
 	case "include":
 		return s.each(value, func(n *yaml.Node) error { return s.include(n, base) })
 	case "extends":
-		if file := member(value, "file"); file != nil {
-			return s.follow(file, base, "")
+		for _, file := range members(value, "file") {
+			if err := s.follow(file, base, ""); err != nil {
+				return err
+			}
 		}
 	case "env_file", "label_file":
 		return s.each(value, func(n *yaml.Node) error {
-			if p := member(n, "path"); p != nil {
-				n = p
+			for _, path := range append(members(n, "path"), n) {
+				if _, err := s.inside(path, base); err != nil {
+					return err
+				}
 			}
-			_, err := s.inside(n, base)
-			return err
+			return nil
 		})
 	}
 	return nil
@@ -101,25 +158,25 @@ func (s *scanner) field(key string, value *yaml.Node, base string) error {
 
 // include follows one entry of include: a path, or a mapping.
 func (s *scanner) include(n *yaml.Node, base string) error {
-	paths, own := n, ""
-	if p := member(n, "path"); p != nil {
-		paths = p
-	}
-	if d := member(n, "project_directory"); d != nil {
-		dir, err := s.inside(d, base)
-		if err != nil {
-			return err
+	for _, field := range []string{"project_directory", "env_file"} {
+		if len(members(n, field)) > 0 {
+			return fmt.Errorf("include.%s is not supported: what is included has its own folder's paths and .env", field)
 		}
-		own = dir
 	}
-	if e := member(n, "env_file"); e != nil {
-		if err := s.each(e, func(n *yaml.Node) error { _, err := s.inside(n, base); return err }); err != nil {
+	for _, paths := range append(members(n, "path"), n) {
+		if err := s.each(paths, s.includes(base)); err != nil {
 			return err
 		}
 	}
-	first := own
-	return s.each(paths, func(n *yaml.Node) error {
-		if first == "" { // the first of several says where the others' paths begin
+	return nil
+}
+
+// includes follows the files of one entry of include, of which the first says where the
+// others' paths begin.
+func (s *scanner) includes(base string) func(*yaml.Node) error {
+	first := ""
+	return func(n *yaml.Node) error {
+		if first == "" {
 			name, err := s.inside(n, base)
 			if err != nil {
 				return err
@@ -130,12 +187,15 @@ func (s *scanner) include(n *yaml.Node, base string) error {
 			return err
 		}
 		return s.follow(n, base, first)
-	})
+	}
 }
 
 // follow scans a file that another one names. Its paths are relative to dir, "" being
 // its own folder.
 func (s *scanner) follow(n *yaml.Node, base, dir string) error {
+	if strings.Contains(resolved(n).Value, "$") { // an included file has variables of its own
+		return fmt.Errorf("%q: paths of other Compose files cannot have variables", resolved(n).Value)
+	}
 	name, err := s.inside(n, base)
 	if err != nil || name == "" {
 		return err
@@ -186,18 +246,26 @@ func (s *scanner) each(n *yaml.Node, visit func(*yaml.Node) error) error {
 	return nil
 }
 
-// member is a field of a mapping, nil where there is none.
-func member(n *yaml.Node, key string) *yaml.Node {
+// members are all that may be a field of a mapping, merged ones too; none of anything else.
+func members(n *yaml.Node, key string) (out []*yaml.Node) {
 	n = resolved(n)
 	if n.Kind != yaml.MappingNode {
 		return nil
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return resolved(n.Content[i+1])
+		value := resolved(n.Content[i+1])
+		switch {
+		case n.Content[i].Value == key:
+			out = append(out, value)
+		case n.Content[i].ShortTag() == "!!merge" && value.Kind == yaml.SequenceNode:
+			for _, item := range value.Content {
+				out = append(out, members(item, key)...)
+			}
+		case n.Content[i].ShortTag() == "!!merge":
+			out = append(out, members(value, key)...)
 		}
 	}
-	return nil
+	return out
 }
 
 // resolved is what an alias stands for.
