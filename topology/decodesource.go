@@ -192,6 +192,9 @@ func repositoryProblem(s string) (message, hint string) {
 	case strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }):
 		return "a repository's URL has no spaces and no control characters: " + quote(s), forms
 	case scpURL.MatchString(s) && !scheme.MatchString(s):
+		if _, folder, _ := strings.Cut(s, ":"); !plainPath(folder) {
+			return "the path of a repository is written without detours: " + quote(s), forms
+		}
 		return "", ""
 	}
 	u, err := url.Parse(s)
@@ -204,6 +207,8 @@ func repositoryProblem(s string) (message, hint string) {
 		return "no host that a repository could be on: " + quote(s), forms
 	case strings.Trim(u.Path, "/") == "" || strings.HasPrefix(strings.TrimPrefix(u.Path, "/"), "-"):
 		return "no path of a repository: " + quote(s), forms
+	case u.RawPath != "" || !plainPath(u.Path): // RawPath is of what is escaped without need
+		return "the path of a repository is written without detours: " + quote(s), forms
 	case u.RawQuery != "" || u.Fragment != "":
 		return "a repository's URL ends with its path", "name what to check out with commit and path"
 	}
@@ -218,4 +223,11 @@ func repositoryProblem(s string) (message, hint string) {
 		return "not a user: " + quote(u.User.Username()), forms
 	}
 	return "", ""
+}
+
+// plainPath says whether a path is written in the one way that there is: what fetches
+// it would resolve dots, and a policy would be held against another repository.
+func plainPath(p string) bool {
+	p = strings.TrimSuffix(strings.TrimPrefix(p, "/"), "/")
+	return p == path.Clean(p) && p != ".." && !path.IsAbs(p) && !strings.HasPrefix(p, "../") && !strings.Contains(p, `\`)
 }

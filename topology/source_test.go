@@ -50,6 +50,9 @@ func TestRepositories(t *testing.T) {
 		"ssh://-x@host/app", "ssh://host/-x", "https://host", "https://host/", "https:///app", "https:app", "https://user:secret@host/app",
 		"https://token@host/app", "ssh://u:p@host/app", "https://host/app?x", "https://host/app#x", "git://host/app", "ftp://host/app",
 		"https://ho st/app", "https://host/a\\u0007b", "https://host/\\n--x", "https://host%00/app", "user@host", "https::x",
+		"https://host/acme/../evil/x", "https://host/acme/./x", "https://host/acme//x", "https://host//x", "https://host/..", "https://host/a/%2e%2e/x",
+		"https://host/acme%2fx", "https://host/acme%5cx", "https://host/%61cme/x", `https://host/acme\\x`, "ssh://host/~me/../you/x", "git@host:acme/../evil/x", "git@host:../x",
+		"git@host:a//b",
 	}
 	for _, url := range bad {
 		_, err := topology.Parse([]byte(`{"image": "a", "source": {"repository": "` + url + `", "commit": "` + commit + `"}}`))

@@ -150,7 +150,7 @@ var rules = map[Rule]rule{
 	},
 	RuleGPUs:         yes(func(p *Policy) bool { return p.GPUs }, "asks for GPUs", RuleGPUs),
 	RuleDockerSocket: yes(func(p *Policy) bool { return p.DockerSocket }, "asks for the container engine's socket", RuleDockerSocket),
-	RuleMounts:       {mountAllowed, says("mounts %s of the machine"), more(RuleMounts, same)},
+	RuleMounts:       {mountAllowed, mountAsked, more(RuleMounts, same)},
 	RulePorts: {
 		func(p *Policy, v string) bool { return portsAllowed(p.Ports, v) },
 		func(_ *Policy, v string) string {

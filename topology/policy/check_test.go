@@ -159,7 +159,11 @@ ports: [8000-8002, 9000]
 		ok    bool
 	}{
 		{policy.RuleMounts, "/srv/cache", true},
-		{policy.RuleMounts, "/srv/cache/go/../npm", true},
+		{policy.RuleMounts, "/srv/cache/go/..", true},
+		{policy.RuleMounts, "/srv/cache/go", false}, // a job may have made a link of it
+		{policy.RuleMounts, "/srv/cache/go:ro", false},
+		{policy.RuleMounts, "/srv/cache:ro", true},
+		{policy.RuleMounts, "/srv/data/set:ro", true},
 		{policy.RuleMounts, "/srv/cache/../secret", false},
 		{policy.RuleMounts, "/srv/cached", false},
 		{policy.RuleMounts, "/srv", false},
@@ -181,6 +185,18 @@ ports: [8000-8002, 9000]
 	}
 	if v := policy.CheckNeeds(nil, []policy.Need{{Rule: "of a later release"}}); len(v) > 0 {
 		t.Errorf("an unknown rule is held against a job: %v", v)
+	}
+}
+
+// A folder that lies in one that jobs may write is no safer for being named as well.
+func TestMountsWithinWritableOnes(t *testing.T) {
+	t.Parallel()
+	p := parse(t, "mounts: [/srv, '/srv/data:ro', /srv/cache]")
+	for _, folder := range []string{"/srv/data:ro", "/srv/cache", "/srv/data/x:ro"} {
+		found := policy.CheckNeeds(p, []policy.Need{{Rule: policy.RuleMounts, Value: folder}})
+		if len(found) != 1 || !strings.Contains(found[0].String(), "mounts "+folder+" of the machine, which lies in /srv, where jobs may write") {
+			t.Errorf("%s: %v", folder, found)
+		}
 	}
 }
 

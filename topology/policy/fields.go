@@ -73,7 +73,7 @@ var Fields = []Field{
 		read: flag(func(p *Policy) *bool { return &p.MetadataAddresses }), show: shown(func(p *Policy) bool { return p.MetadataAddresses }),
 	},
 	{
-		Name: "mounts", About: "folders of the machine that containers may see, PATH or PATH:ro, with what is below them",
+		Name: "mounts", About: "folders of the machine that containers may see: PATH, as a whole, or PATH:ro, with what is below it",
 		Default: "none", Example: "/srv/cache,/srv/data:ro",
 		read: func(p *Policy, s string) error {
 			folder, readOnly := strings.CutSuffix(s, ":ro")

@@ -100,12 +100,37 @@ func plainRepository(address string) string {
 	return strings.ToLower(host) + "/" + strings.TrimPrefix(folder, "/")
 }
 
-// mountAllowed says whether PATH or PATH:ro lies in a folder that is allowed.
+// mountAllowed says whether PATH or PATH:ro is a folder that is allowed, or lies in one.
+// A link in a folder leads the engine anywhere. So what lies in a folder that jobs may
+// write is not allowed: they could have put a link there.
 func mountAllowed(p *Policy, v string) bool {
 	asked, readOnly := mountOf(v)
+	if _, below := belowWritable(p, asked); below {
+		return false
+	}
 	return slices.ContainsFunc(p.Mounts, func(m Mount) bool {
 		return (m.Path == "" || within(m.Path, asked)) && (readOnly || !m.ReadOnly)
 	})
+}
+
+// belowWritable finds the folder that jobs may write and that a path lies in.
+func belowWritable(p *Policy, asked string) (string, bool) {
+	for _, m := range p.Mounts {
+		if m.Path != "" && !m.ReadOnly && m.Path != asked && within(m.Path, asked) {
+			return m.Path, true
+		}
+	}
+	return "", false
+}
+
+// mountAsked is what a job wants that mountAllowed refuses.
+func mountAsked(p *Policy, v string) string {
+	text := "mounts " + v + " of the machine"
+	asked, _ := mountOf(v)
+	if folder, below := belowWritable(p, asked); below {
+		text += ", which lies in " + folder + ", where jobs may write: of such a folder only the whole can be mounted"
+	}
+	return text
 }
 
 func mountOf(v string) (folder string, readOnly bool) {
