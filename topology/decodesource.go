@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"errors"
 	"net/url"
 	"path"
 	"regexp"
@@ -182,6 +183,14 @@ func (d *decoder) repository(v value) string {
 		d.report(v.node, v.path, ProblemInvalid, message, hint)
 	}
 	return s
+}
+
+// CheckRepository says why a URL is not that of a repository which a job may name, nil for no reason.
+func CheckRepository(url string) error {
+	if message, _ := repositoryProblem(url); message != "" {
+		return errors.New(message)
+	}
+	return nil
 }
 
 func repositoryProblem(s string) (message, hint string) {

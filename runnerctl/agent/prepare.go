@@ -8,14 +8,18 @@ import (
 	"time"
 
 	"github.com/runnerhub/runnerhub/topology"
+	"github.com/runnerhub/runnerhub/topology/policy"
 )
 
 // Sources gets the trees that jobs start with. *source.Fetcher is one.
 type Sources interface {
 	// Fetch gets a source into dir, an empty folder of the attempt's own, and returns
 	// the folder with its tree, or why the attempt fails. ticket is the URL of the
-	// archive, for a source that has one. say is told what goes on, a line at a time.
-	Fetch(ctx context.Context, s *topology.Source, ticket, dir string, say func(line string)) (tree string, failure *topology.Failure)
+	// archive, for a source that has one. allows says whether the machine's owner lets a
+	// repository be fetched that another one names. say is told what goes on, a line at a time.
+	Fetch(
+		ctx context.Context, s *topology.Source, ticket, dir string, allows func(repository string) bool, say func(line string),
+	) (tree string, failure *topology.Failure)
 }
 
 // errOutOfTime is the cause of a preparation that the job's timeout ended.
@@ -74,7 +78,11 @@ func (t *attempt) source(ctx context.Context, s *topology.Source, dir string, sa
 	if t.lease.Source != nil {
 		ticket = t.lease.Source.URL
 	}
-	return t.a.cfg.Sources.Fetch(ctx, s, ticket, dir, say)
+	owner := t.a.guard.owner()
+	allows := func(repository string) bool {
+		return len(policy.CheckNeeds(owner, []policy.Need{{Rule: policy.RuleRepositories, Value: repository}})) == 0
+	}
+	return t.a.cfg.Sources.Fetch(ctx, s, ticket, dir, allows, say)
 }
 
 // unprepared is the result of an attempt that ended before its topology was begun.

@@ -23,7 +23,7 @@ const (
 // sources is an agent.Sources of a function.
 type sources func(ctx context.Context, ticket, dir string, say func(string)) (string, *topology.Failure)
 
-func (f sources) Fetch(ctx context.Context, _ *topology.Source, ticket, dir string, say func(string)) (string, *topology.Failure) {
+func (f sources) Fetch(ctx context.Context, _ *topology.Source, ticket, dir string, _ func(string) bool, say func(string)) (string, *topology.Failure) {
 	return f(ctx, ticket, dir, say)
 }
 
@@ -133,7 +133,7 @@ type slow struct {
 
 func slowly(then func(*fakeHub)) slow { return slow{then: then} }
 
-func (s slow) Fetch(ctx context.Context, _ *topology.Source, _, _ string, _ func(string)) (string, *topology.Failure) {
+func (s slow) Fetch(ctx context.Context, _ *topology.Source, _, _ string, _ func(string) bool, _ func(string)) (string, *topology.Failure) {
 	if s.then != nil {
 		s.then(s.h)
 	}

@@ -29,6 +29,13 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
+// stream is how many bytes a tar stream of such a tree may have: the files, and headers
+// with long names and what fills up their blocks.
+func (l Limits) stream() int64 {
+	const each = 16 << 10
+	return l.Bytes + int64(l.Files)*each + 1<<20
+}
+
 // Error is a tree or an archive that is refused for what it is. Message goes on in
 // a sentence.
 type Error struct{ Message, Hint string }

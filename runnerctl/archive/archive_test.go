@@ -5,11 +5,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -158,6 +160,41 @@ func TestUnpackBounds(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(io.ErrClosedPipe)
 	if err := archive.Unpack(ctx, bytes.NewReader(made(t, file("f", "x"))), t.TempDir(), archive.Limits{}); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// One entry may have any number of headers before it. They end with the limit, and with ctx.
+func TestUnpackOfHeadersWithoutEnd(t *testing.T) {
+	t.Parallel()
+	header := make([]byte, 512)
+	copy(header, "x")
+	copy(header[100:], "0000644\x000000000\x000000000\x0000000000000\x0000000000000\x00        L") // a GNU long name of no bytes
+	copy(header[257:], "ustar  \x00")
+	sum := 0
+	for _, b := range header {
+		sum += int(b)
+	}
+	copy(header[148:], fmt.Sprintf("%06o\x00 ", sum))
+	endless := func() io.Reader {
+		r, w := io.Pipe()
+		t.Cleanup(func() { _ = r.Close() })
+		go func() {
+			z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
+			for err == nil {
+				_, err = z.Write(header)
+			}
+			_ = w.CloseWithError(err)
+		}()
+		return r
+	}
+	err := archive.Unpack(t.Context(), endless(), t.TempDir(), archive.Limits{Bytes: 1, Files: 1})
+	if err == nil || !strings.Contains(err.Error(), "longer than what is in it") {
+		t.Errorf("got %v", err)
+	}
+	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, io.ErrClosedPipe)
+	defer cancel()
+	if err := archive.Unpack(ctx, endless(), t.TempDir(), archive.Limits{Bytes: 1 << 50}); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("got %v", err)
 	}
 }

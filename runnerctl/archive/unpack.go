@@ -31,21 +31,41 @@ func Unpack(ctx context.Context, from io.Reader, dir string, limits Limits) erro
 	}
 	defer root.Close()
 	u := &unpacker{root: root, budget: Budget{Limits: limits.WithDefaults()}, made: map[string]bool{".": true}}
-	for r := tar.NewReader(plain); ; {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
+	for r := tar.NewReader(&bounded{ctx: ctx, from: plain, left: u.budget.Limits.stream()}); ; {
 		header, err := r.Next()
-		if errors.Is(err, io.EOF) {
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, io.EOF):
 			return nil
-		}
-		if err != nil {
+		case err != nil:
 			return broken(err)
 		}
 		if err := u.entry(header, r); err != nil {
 			return err
 		}
 	}
+}
+
+// bounded is a tar stream that ends with ctx, and after as many bytes as a tree within
+// the limits can take: one header of it may have any number of others before it.
+type bounded struct {
+	ctx  context.Context
+	from io.Reader
+	left int64
+}
+
+// Read implements io.Reader.
+func (b *bounded) Read(p []byte) (int, error) {
+	if err := b.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if b.left <= 0 {
+		return 0, errors.New("it is longer than what is in it")
+	}
+	n, err := b.from.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
 }
 
 const packIt = "Pack it with `runnerctl submit --source`."

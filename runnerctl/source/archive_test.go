@@ -90,7 +90,7 @@ func TestArchive(t *testing.T) {
 				if tt.ticket == "none" {
 					ticket = ""
 				}
-				dir, failure := f.Fetch(t.Context(), &topology.Source{Archive: tt.digest}, ticket, t.TempDir(), func(string) {})
+				dir, failure := f.Fetch(t.Context(), &topology.Source{Archive: tt.digest}, ticket, t.TempDir(), nil, func(string) {})
 				if tries != tt.tries {
 					t.Errorf("%d tries, want %d", tries, tt.tries)
 				}

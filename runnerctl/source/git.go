@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,11 +24,20 @@ type git struct {
 	env []string
 }
 
+// network are the transports that a job's own words may use.
+const network = "https:http:ssh"
+
+// in is git in a repository that another one names: it comes from the network, whatever
+// the machine's owner allows for the mirror of that.
+func (g *git) in(dir string) *git {
+	return &git{dir: dir, env: append(slices.Clone(g.env), "GIT_ALLOW_PROTOCOL="+network)}
+}
+
 // newGit prepares a repository in dir. git keeps the owner's environment and
 // configuration, and with them the credentials; what would ask a person, run a hook
 // or use a transport that executes commands is switched off.
 func newGit(dir string, local, lfs bool) *git {
-	transports := "https:http:ssh"
+	transports := network
 	if local {
 		transports += ":file:git"
 	}

@@ -147,7 +147,7 @@ func (l *lines) has(words string) bool {
 func fetch(ctx context.Context, t *testing.T, f *source.Fetcher, s *topology.Source) (string, *topology.Failure, *lines) {
 	t.Helper()
 	said := &lines{}
-	dir, failure := f.Fetch(ctx, s, "", t.TempDir(), said.say)
+	dir, failure := f.Fetch(ctx, s, "", t.TempDir(), nil, said.say)
 	return dir, failure, said
 }
 

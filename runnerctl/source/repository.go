@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runnerhub/runnerhub/runnerctl/archive"
 	"github.com/runnerhub/runnerhub/topology"
 )
 
@@ -39,7 +40,7 @@ func (f *Fetcher) repository(ctx context.Context, r request, tree string) error 
 			return err
 		}
 		r.say(fmt.Sprintf("Fetching %s at %s%s", r.source.Repository, r.source.Commit, map[bool]string{true: " from a mirror"}[p.local]))
-		if err = checkout(ctx, newGit(work, p.local, r.source.LFS), p.url, r.source); err == nil {
+		if err = f.checkout(ctx, newGit(work, p.local, r.source.LFS), p.url, r); err == nil {
 			err = f.take(r, work, tree)
 			if err == nil {
 				r.say(fmt.Sprintf("Fetched the source in %s", time.Since(begin).Round(time.Millisecond)))
@@ -57,6 +58,9 @@ func (f *Fetcher) repository(ctx context.Context, r request, tree string) error 
 // unfetched says why a repository could not be had.
 func unfetched(ctx context.Context, s *topology.Source, limit time.Duration, err error) error {
 	if _, known := errors.AsType[*problem](err); known {
+		return err
+	}
+	if _, refused := errors.AsType[*archive.Error](err); refused {
 		return err
 	}
 	if errors.Is(context.Cause(ctx), errSlow) {
@@ -80,7 +84,10 @@ func unfetched(ctx context.Context, s *topology.Source, limit time.Duration, err
 
 // checkout fetches a commit alone, without its history and with no file that is
 // not checked out, and checks it out.
-func checkout(ctx context.Context, g *git, url string, s *topology.Source) error {
+func (f *Fetcher) checkout(ctx context.Context, g *git, url string, r request) error {
+	s, limits := r.source, f.Limits.WithDefaults()
+	ctx, over := bound(ctx, g.dir, limits)
+	defer over()
 	format := "sha1"
 	if len(s.Commit) == 64 {
 		format = "sha256"
@@ -107,6 +114,9 @@ func checkout(ctx context.Context, g *git, url string, s *topology.Source) error
 	if id, err := g.run(ctx, "rev-parse", "--verify", s.Commit+"^{commit}"); err != nil || id != s.Commit {
 		return problemf("Use the id of a commit and not of a tag or a tree: git rev-parse HEAD", "%s has no commit %s.", s.Repository, s.Commit)
 	}
+	if err := g.countFiles(ctx, s.Commit, limits); err != nil {
+		return err
+	}
 	if s.Path != "" {
 		if _, err := g.run(ctx, "sparse-checkout", "set", "--no-cone", "/.gitmodules", "/.gitattributes", "/.lfsconfig", "/"+globless(s.Path)+"/"); err != nil {
 			return err
@@ -115,19 +125,16 @@ func checkout(ctx context.Context, g *git, url string, s *topology.Source) error
 	if _, err := g.run(ctx, "checkout", "--quiet", "--detach", s.Commit); err != nil {
 		return err
 	}
-	if s.Submodules {
-		args := []string{"submodule", "update", "--init", "--recursive", "--depth=1", "--quiet"}
-		if s.Path != "" {
-			args = append(args, "--", s.Path)
-		}
-		if _, err := g.run(ctx, args...); err != nil {
+	if s.LFS {
+		if err := pullLFS(ctx, g, r.allows); err != nil {
 			return err
 		}
 	}
-	if s.LFS {
-		return pullLFS(ctx, g, s)
+	if !s.Submodules {
+		return nil
 	}
-	return nil
+	m := modules{source: s, allows: r.allows}
+	return m.below(ctx, g.in(g.dir), 0)
 }
 
 // fetchCommit fetches one commit. A server that gives no commits by their ids gives
@@ -160,15 +167,6 @@ func hasLFS(ctx context.Context, g *git) error {
 		return problemf("Install git-lfs for the user that the runner runs as, or leave lfs out of the source.",
 			"The runner's machine has no git-lfs, which this job's source asks for.")
 	}
-	return err
-}
-
-// pullLFS fetches the content of large files, of the repository and its submodules.
-func pullLFS(ctx context.Context, g *git, s *topology.Source) error {
-	if _, err := g.run(ctx, "lfs", "pull"); err != nil || !s.Submodules {
-		return err
-	}
-	_, err := g.run(ctx, "submodule", "foreach", "--quiet", "--recursive", "git lfs pull")
 	return err
 }
 

@@ -38,15 +38,19 @@ type request struct {
 	source *topology.Source
 	ticket string
 	dir    string
+	allows func(repository string) bool
 	say    func(line string)
 }
 
 // Fetch gets a source into dir, an empty folder of the attempt's own, and returns
 // the folder with its tree, or why the attempt fails. ticket is where the archive
-// is, for a source that has one. say is told what goes on, a line at a time. What
+// is, for a source that has one. allows, where set, says whether the machine's owner lets a
+// repository be fetched that another one names. say is told what goes on, a line at a time. What
 // ended ctx is not explained.
-func (f *Fetcher) Fetch(ctx context.Context, s *topology.Source, ticket, dir string, say func(line string)) (string, *topology.Failure) {
-	r := request{s, ticket, dir, say}
+func (f *Fetcher) Fetch(
+	ctx context.Context, s *topology.Source, ticket, dir string, allows func(repository string) bool, say func(line string),
+) (string, *topology.Failure) {
+	r := request{s, ticket, dir, allows, say}
 	tree := filepath.Join(dir, "tree")
 	err := os.Mkdir(tree, 0o700)
 	switch {
