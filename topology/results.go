@@ -78,10 +78,41 @@ func (d *decoder) pattern(v value) string {
 		d.report(v.node, v.path, ProblemInvalid, "leaves the working directory", "copy what is elsewhere into the working directory in a step")
 	case !doublestar.ValidatePattern(s):
 		d.report(v.node, v.path, ProblemInvalid, "not a pattern: "+quote(s), `* stands for a part of a name, ** for any folders, {a,b} for one of them`)
+	case alternatives(s) > maxAlternatives:
+		d.report(v.node, v.path, ProblemOutOfRange, "its {…} stand for more than 1000 patterns", "list the patterns one by one, or use *")
 	default:
 		return path.Clean(s)
 	}
 	return ""
+}
+
+// maxAlternatives bounds what matching a pattern can cost: each {a,b} is tried with all that follows it.
+const maxAlternatives = 1000
+
+// alternatives is how many patterns without {…} a valid pattern stands for, at least;
+// beyond maxAlternatives it does not count on.
+func alternatives(pattern string) int {
+	// of each open group: what its alternatives come to so far, and the one that is being read
+	sums, products := []int{0}, []int{1}
+	top := func() int { return len(sums) - 1 }
+	for i := 0; i < len(pattern); i++ {
+		switch pattern[i] {
+		case '\\':
+			i++
+		case '{':
+			sums, products = append(sums, 0), append(products, 1)
+		case ',':
+			sums[top()], products[top()] = sums[top()]+products[top()], 1
+		case '}':
+			if top() == 0 {
+				continue
+			}
+			group := sums[top()] + products[top()]
+			sums, products = sums[:top()], products[:top()]
+			products[top()] = min(products[top()]*group, maxAlternatives+1)
+		}
+	}
+	return min(sums[0]+products[0], maxAlternatives+1)
 }
 
 // artifacts decodes what is kept; entries without a name are named by their path.

@@ -1,6 +1,7 @@
 package topology_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/runnerhub/runnerhub/topology"
@@ -13,11 +14,16 @@ func TestResultProblems(t *testing.T) {
 		"one name twice":     {"image: a\nartifacts: [b, {name: b, path: c}]", topology.ProblemDuplicate, `line 2, column 23: artifacts[1].name: the name "b" is taken by the artifact on line 2, column 13; name it differently`},
 		"an absolute path":   {"image: a\nartifacts: [/etc/passwd]", topology.ProblemInvalid, `line 2, column 13: artifacts[0]: must be a path below the working directory; leave out the leading slash; copy what is elsewhere into the working directory in a step`},
 		"a path that leaves": {"image: a\nartifacts: [{path: a/../../b}]", topology.ProblemInvalid, `line 2, column 20: artifacts[0].path: leaves the working directory; copy what is elsewhere into the working directory in a step`},
-		"no pattern":         {"image: a\nartifacts: [\"a[b\"]", topology.ProblemInvalid, `line 2, column 13: artifacts[0]: not a pattern: "a[b"; * stands for a part of a name, ** for any folders, {a,b} for one of them`},
-		"artifacts as text":  {"image: a\nartifacts: out", topology.ProblemType, `line 2, column 12: artifacts: must be a list, not text`},
-		"paths":              {"image: a\nartifacts: [{paths: b, path: c}]", topology.ProblemUnknownField, `line 2, column 14: artifacts[0].paths: unknown field; did you mean "path"? Write one entry for each`},
-		"an empty report":    {"image: a\nreports: {junit: \"\"}", topology.ProblemInvalid, `line 2, column 18: reports.junit: is empty; for example "out/*.xml" or "dist/**"`},
-		"another report":     {"image: a\nreports: {xunit: b}", topology.ProblemUnknownField, `line 2, column 11: reports.xunit: unknown field; did you mean "junit"?`},
+		"too many ways":      {"image: a\nartifacts: [\"" + strings.Repeat("{a,a}", 40) + "b\"]", topology.ProblemOutOfRange, "line 2, column 13: artifacts[0]: its {…} stand for more than 1000 patterns; list the patterns one by one, or use *"},
+		"too many ways within each other": {
+			"image: a\nreports: {junit: \"" + strings.Repeat("{a,{b,c}", 10) + strings.Repeat("}", 10) + strings.Repeat("{a,b,c,d,e,f,g,h,i,j}", 3) + "\"}", topology.ProblemOutOfRange,
+			"line 2, column 18: reports.junit: its {…} stand for more than 1000 patterns; list the patterns one by one, or use *",
+		},
+		"no pattern":        {"image: a\nartifacts: [\"a[b\"]", topology.ProblemInvalid, `line 2, column 13: artifacts[0]: not a pattern: "a[b"; * stands for a part of a name, ** for any folders, {a,b} for one of them`},
+		"artifacts as text": {"image: a\nartifacts: out", topology.ProblemType, `line 2, column 12: artifacts: must be a list, not text`},
+		"paths":             {"image: a\nartifacts: [{paths: b, path: c}]", topology.ProblemUnknownField, `line 2, column 14: artifacts[0].paths: unknown field; did you mean "path"? Write one entry for each`},
+		"an empty report":   {"image: a\nreports: {junit: \"\"}", topology.ProblemInvalid, `line 2, column 18: reports.junit: is empty; for example "out/*.xml" or "dist/**"`},
+		"another report":    {"image: a\nreports: {xunit: b}", topology.ProblemUnknownField, `line 2, column 11: reports.xunit: unknown field; did you mean "junit"?`},
 	})
 }
 

@@ -3,6 +3,7 @@ package attempt
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/runnerhub/runnerhub/topology"
 )
@@ -19,6 +20,9 @@ func (e *Executor) Adopt(ctx context.Context, work topology.Work, left topology.
 	if left.Checkpoint != nil && json.Unmarshal(left.Checkpoint, &was) != nil {
 		was = checkpoint{}
 	}
+	if was.Begin.IsZero() { // nothing of it is known, so that its time begins now
+		was.Begin = time.Now()
+	}
 	folded := work.Spec
 	work.Spec = work.Spec.Unfold(work.Identity, was.Tag)
 	x := e.newExecution(ctx, work, obs, was.Begin, was.Names)
@@ -27,7 +31,7 @@ func (e *Executor) Adopt(ctx context.Context, work topology.Work, left topology.
 	if err == nil {
 		err = x.observeSet(&seen)
 	}
-	if err != nil {
+	if err != nil && was.Result == nil { // a result that is known is told whatever the engine says
 		return x.conclude(func() outcome { return x.failed(err) })
 	}
 	e.pool.adopt(work.Hub, work.Runner, work.Spec.Network == topology.NetworkRestricted, was.Network)

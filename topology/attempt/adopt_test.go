@@ -3,6 +3,7 @@ package attempt
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -274,4 +275,29 @@ type mute struct {
 func (p mute) Write(data []byte) (n int, err error) {
 	err = p.m.alive(func() error { n, err = p.Process.Write(data); return err })
 	return n, err
+}
+
+// A result that is known is told whatever the engine says, and an attempt of which
+// nothing is known has all of its time.
+func TestAdoptWhereTheEngineDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		fake := topologytest.NewFake()
+		e := New(fake, Options{ReadyNetworks: -1})
+		work := topology.Work{Identity: id, Spec: &topology.Spec{Image: topologytest.FakeImage, Command: command("talks 1"), Timeout: topology.Duration(time.Hour)}}
+		away := &topology.EngineError{Kind: topology.KindUnavailable, Op: "look", Err: errors.New("it is being restarted")}
+		fake.FailNext("Observe", away)
+		left := topology.Resume{Checkpoint: []byte(`{"Result":{"Status":"succeeded"}}`)}
+		if r := e.Adopt(t.Context(), work, left, newKeeper().observer()); r.Status != topology.Succeeded {
+			t.Errorf("with a result: %+v", r)
+		}
+		fake.FailNext("Observe", away)
+		r := e.Adopt(t.Context(), work, topology.Resume{}, newKeeper().observer())
+		if r.Status != topology.Failed || r.Failure.Class != topology.ClassDockerUnavailable || r.Usage.Wall > time.Minute {
+			t.Errorf("without one: %+v after %v", r.Failure, r.Usage.Wall)
+		}
+		if err := e.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -125,14 +125,24 @@ func newBuildContext(root *sourceRoot, build topology.Build) (*buildContext, err
 	return c, nil
 }
 
+// maxIgnoreFile is how large a list of what stays out may be, in bytes.
+const maxIgnoreFile = 1 << 20
+
 // readIgnored reads what is to stay out: the Dockerfile's own list, else the context's.
 func (c *buildContext) readIgnored() (*patternmatcher.PatternMatcher, error) {
 	for _, name := range []string{c.dockerfile + ".dockerignore", ".dockerignore"} {
 		c.ignoreFile = path.Join(c.build.Context, name)
-		text, err := fs.ReadFile(c.root.FS(), c.ignoreFile)
+		info, err := fs.Stat(c.root.FS(), c.ignoreFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
+		if err == nil && info.Size() > maxIgnoreFile {
+			err = errors.New("it is larger than 1 MiB")
+		}
+		if err != nil {
+			return nil, err
+		}
+		text, err := fs.ReadFile(c.root.FS(), c.ignoreFile)
 		if err != nil {
 			return nil, err
 		}

@@ -91,7 +91,7 @@ type collector struct {
 	result *topology.Result
 	seen   map[string]bool // paths that were looked at
 	bytes  int64
-	links  []string // matched files that are links
+	links  []string // the first matched files that are links
 	tests  junit
 }
 
@@ -122,7 +122,7 @@ func (c *collector) run(ctx context.Context) error {
 			c.x.say("There is no report that matches %s.", strings.Join(spec.Reports.JUnit, ", "))
 		}
 	}
-	for _, link := range c.links[:min(len(c.links), 5)] {
+	for _, link := range c.links {
 		c.x.say("%s is a symbolic link and was not kept.", link)
 	}
 	return c.missing()
@@ -192,11 +192,15 @@ func (c *collector) entry(h *tar.Header, at string, content io.Reader) error {
 	switch h.Typeflag {
 	case tar.TypeReg:
 	case tar.TypeSymlink, tar.TypeLink:
-		if entry >= 0 {
+		if entry >= 0 && len(c.links) < maxLinksTold {
 			c.links = append(c.links, at)
 		}
 		return nil
 	default:
+		return nil
+	}
+	if entry < 0 && c.tests.files >= maxReports {
+		c.tests.files, c.tests.tests.Unread = c.tests.files+1, c.tests.tests.Unread+1
 		return nil
 	}
 	c.seen[at] = true
@@ -259,6 +263,9 @@ func (c *collector) readKept(f topology.CollectedFile) error {
 	c.tests.read(f.Path, in, c.x.say)
 	return nil
 }
+
+// maxLinksTold is how many links the log names that were not kept.
+const maxLinksTold = 5
 
 // maxArtifactPath is the most bytes of an artifact's path.
 const maxArtifactPath = 1024

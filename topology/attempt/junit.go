@@ -38,7 +38,7 @@ func (j *junit) read(name string, content io.Reader, say func(format string, arg
 		return
 	}
 	limited := &io.LimitedReader{R: content, N: maxReportBytes}
-	err := j.parse(xml.NewDecoder(limited))
+	err := j.parse(xml.NewDecoder(newTagReader(limited)))
 	if limited.N <= 0 {
 		err = errors.New("it is too large")
 	}
@@ -61,7 +61,7 @@ func (j *junit) parse(d *xml.Decoder) error {
 	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // names in another charset look odd, counts are right
 	suites := []string{}
 	var open *testCase
-	known := false
+	known, depth := false, 0
 	for {
 		token, err := d.Token()
 		if errors.Is(err, io.EOF) {
@@ -75,6 +75,9 @@ func (j *junit) parse(d *xml.Decoder) error {
 		}
 		switch e := token.(type) {
 		case xml.StartElement:
+			if depth++; depth > maxDepth {
+				return errTooDeep
+			}
 			switch e.Name.Local {
 			case "testsuites":
 				known = true
@@ -97,6 +100,7 @@ func (j *junit) parse(d *xml.Decoder) error {
 				}
 			}
 		case xml.EndElement:
+			depth--
 			switch {
 			case e.Name.Local == "testsuite" && len(suites) > 0:
 				suites = suites[:len(suites)-1]
