@@ -87,7 +87,9 @@ func (t *attempt) resume(e *entry, free func()) {
 		log = newLogSpool(e, t.a.cfg.SpoolLimit)
 	}
 	t.begun = e.prepared() != nil // and was let in by the owner's policy
-	log.offsets.load(e, log.Appended())
+	if err := log.takeUp(); err != nil {
+		t.logger.Error("the last record of the log cannot be cut off; it may be there twice", "err", err)
+	}
 	left := topology.Resume{Checkpoint: e.checkpoint(), Offsets: maps.Clone(log.offsets.at)}
 	// The engine may not be up yet. What is left of this attempt is spared by the sweep.
 	select {

@@ -81,7 +81,7 @@ func (t *attempt) carry(h *held, e *entry, log *logSpool, run execute) {
 	obs := &observer{ctx: h.ctx, keeper: t.keeper, log: log, stop: h.stop}
 	res := t.execute(h.ctx, run, topology.Work{Identity: t.id, Owner: t.lease.Owner, Spec: spec, Collect: t.collect(e), Save: e.saveCheckpoint}, e, obs)
 	t.keeper.phaseIs(topology.PhaseCollecting, "")
-	t.sendArtifacts(h.ctx, &res, obs)
+	t.guard(&res, func() { t.sendArtifacts(h.ctx, &res, obs) })
 	log.Close()
 	size, _ := log.Size()
 	rep := t.report(context.Cause(h.ctx), res, obs.failure(), size)
@@ -106,12 +106,22 @@ func (t *attempt) spec() (*topology.Spec, *report) {
 
 // execute prepares and runs the job, whose source is in its entry until the report is. A panic costs this job and not the others.
 func (t *attempt) execute(ctx context.Context, run execute, work topology.Work, e *entry, obs topology.Observer) (res topology.Result) {
+	t.guard(&res, func() { res = t.executeUnguarded(ctx, run, work, e, obs) })
+	return res
+}
+
+// guard does something of an attempt's. A panic in it becomes the result.
+func (t *attempt) guard(res *topology.Result, do func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			t.logger.Error("the executor panicked", "panic", p, "stack", string(debug.Stack()))
-			res = internal(fmt.Sprintf("The runner failed: %v", p))
+			t.logger.Error("a job made the runner panic", "panic", p, "stack", string(debug.Stack()))
+			*res = internal(fmt.Sprintf("The runner failed: %v", p))
 		}
 	}()
+	do()
+}
+
+func (t *attempt) executeUnguarded(ctx context.Context, run execute, work topology.Work, e *entry, obs topology.Observer) topology.Result {
 	// Asked before the source is fetched with the owner's own credentials, and again when all of the job is known.
 	owner := t.a.guard.owner()
 	if _, denied := t.admit(owner, work.Spec); denied != nil {

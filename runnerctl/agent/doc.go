@@ -24,9 +24,10 @@
 //	recoverEntry, each   recover           what it sends is sent; run's end          run
 //	poll's watcher       poll              poll's return                             nobody: it has nothing to do then
 //	attempt.run          start             see below                                 run
-//	keeper.hold, .tell   attempt.run       the report is in, or the lease is lost    attempt.run
-//	uploader.run         upload            the log is sent or refused; 10 s after    attempt.run, recoverEntry
-//	                                       the runner was told to end at once
+//	attempt.resume       adopt             see below                                 run
+//	keeper.hold, .tell   holdLease         the report is in, or the lease is lost    attempt.run, attempt.resume
+//	uploader.run         upload            the log is sent or refused; 10 s after    attempt.run, attempt.resume,
+//	                                       the runner was told to end at once        recoverEntry
 //	untilShutdown's      finish, upload    its cancel function; it waits 10 s once   nobody: it only cancels
 //	                                       the runner was told to end at once
 //
@@ -37,12 +38,13 @@
 //	topology.ErrStale    a heartbeat's answer, the attempt's deadline  nothing
 //	                     (by this machine's monotonic clock), unpaired
 //	topology.ErrDraining Run's context, Config.DrainTimeout            release_job, unless it had finished
-//	errSpoolFull         the log cannot be written                     failed, disk_full
+//	errSpoolFull         there is no room for the log                  failed, disk_full
+//	any other error      the log cannot be written                     failed, internal
 //
 // # What may go wrong
 //
-// The hub is away: a job runs on, its log waits in the spool up to a limit and
-// then slows it down, heartbeats and the report are tried again until the
+// The hub is away: a job runs on, its log waits in the spool up to a limit, beyond which
+// its middle gives way (logthin.go), heartbeats and the report are tried again until the
 // attempt's deadline. The hub takes a lease away only after it has itself been in reach for a TTL, so a late heartbeat
 // usually still renews it.
 //

@@ -66,6 +66,27 @@ func reopenLog(e *entry, limit int64) (*logSpool, error) {
 	return l, nil
 }
 
+// takeUp reads how far the containers' output is in the log, and cuts off the part of a
+// record that is behind that. Nobody has sent it: what is sent was written whole.
+func (l *logSpool) takeUp() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	size := l.offsets.load(l.entry, l.written)
+	if len(l.files) == 0 || size >= l.written {
+		return nil
+	}
+	last := &l.files[len(l.files)-1]
+	if size < last.start || last.gap > 0 {
+		return nil // a record is in one file: this is none of ours
+	}
+	if err := os.Truncate(l.entry.segment(*last), size-last.start); err != nil {
+		return err
+	}
+	l.end -= l.written - size
+	last.size, l.written = size-last.start, size
+	return nil
+}
+
 // segments lists an entry's files of log bytes in their order. Of two that start at one
 // place the longer comes first, a note before what it was put in place of.
 func (e *entry) segments() ([]segment, error) {

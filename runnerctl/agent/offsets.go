@@ -43,9 +43,6 @@ func (o *offsetsFile) note(e *entry, r topology.Record, logEnd int64) error {
 		}
 		o.at[r.Service] = at
 	}
-	if len(o.at) == 0 {
-		return nil
-	}
 	if o.files[o.turn] == nil {
 		f, err := os.OpenFile(e.offsetsName(o.turn), os.O_WRONLY|os.O_CREATE, 0o600)
 		if err != nil {
@@ -76,10 +73,13 @@ func (o *offsetsFile) close() {
 	}
 }
 
-// load takes up what is true of a log of that size. The file that says so is not the
-// next to be written: until the next record is in the log it is still the one.
-func (o *offsetsFile) load(e *entry, logEnd int64) {
+// load takes up what is true of a log of that size, and returns the size that it is
+// true of: what is behind it is a part of a record, as a process that is killed while
+// it writes leaves it. The file that says so is not the next to be written: until the
+// next record is in the log it is still the one.
+func (o *offsetsFile) load(e *entry, logEnd int64) int64 {
 	best := slot{LogEnd: -1}
+	known := false
 	for i := range o.files {
 		b, err := os.ReadFile(e.offsetsName(i))
 		if err != nil {
@@ -91,9 +91,14 @@ func (o *offsetsFile) load(e *entry, logEnd int64) {
 		if string(sum) != fmt.Sprintf("%08x", crc32.ChecksumIEEE(data)) || json.Unmarshal(data, &s) != nil {
 			continue
 		}
+		known = true
 		if s.LogEnd <= logEnd && s.LogEnd > best.LogEnd {
 			best, o.turn = s, 1-i
 		}
 	}
 	o.at = best.At
+	if !known {
+		return logEnd
+	}
+	return max(best.LogEnd, 0)
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,7 +30,7 @@ func TestOffsetsOverManyKills(t *testing.T) {
 		want := first.at
 		for kill := range 3 {
 			heir := &offsetsFile{}
-			heir.load(e, size)
+			_ = heir.load(e, size)
 			if diff := cmp.Diff(want, heir.at); diff != "" {
 				t.Errorf("%d records, %d kills: %s", records, kill, diff)
 			}
@@ -39,5 +40,44 @@ func TestOffsetsOverManyKills(t *testing.T) {
 			heir.close()
 		}
 		first.close()
+	}
+}
+
+// A record of several lines that was cut off in the middle is not half in the log.
+func TestRecordThatWasCutOff(t *testing.T) {
+	t.Parallel()
+	sp, err := openSpool(t.TempDir(), (*os.File).Write)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, before := range []int{0, 1, 3} {
+		e := &entry{spool: sp, dir: t.TempDir()}
+		log := newLogSpool(e, 1<<20)
+		var end int64
+		add := func() {
+			end += 6
+			r := topology.Record{Stream: topology.Stdout, Data: []byte("a\nb\nc\n"), Offset: end}
+			if err := log.Append(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range before {
+			add()
+		}
+		whole := log.Appended()
+		add()
+		log.Close()
+		file := e.segment(segment{})
+		if err := os.Truncate(file, whole+(log.Appended()-whole)*2/3); err != nil { // two lines of three
+			t.Fatal(err)
+		}
+		heir, err := reopenLog(e, 1<<20)
+		if err == nil {
+			err = heir.takeUp()
+		}
+		info, statErr := os.Stat(file)
+		if err != nil || statErr != nil || heir.Appended() != whole || info.Size() != whole || heir.offsets.at[""].Stdout.Bytes != end-6 {
+			t.Errorf("%d records before: %d bytes of %d, offsets %+v, errors %v, %v", before, heir.Appended(), whole, heir.offsets.at, err, statErr)
+		}
 	}
 }

@@ -105,9 +105,9 @@ func (b *board) forHub() *mcp.RunnerStatus {
 	return &mcp.RunnerStatus{Text: clip(b.engine, maxReason), Level: "ok"}
 }
 
-// free is how many slots run nothing.
+// free is how many slots run nothing. Attempts that were taken up may be more than there are slots now.
 func (b *board) free() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.slots - b.busy
+	return max(0, b.slots-b.busy)
 }
