@@ -93,6 +93,7 @@ command: [sh, run.sh]
 			}
 			v.start()
 			ended := v.await(job)
+			v.awaitSweep()
 			v.awaitEmptySpool() // a runner that has hardly begun does not yet end in order
 			v.stop()
 			if ended.State != "failed" || ended.Attempt != 1 {

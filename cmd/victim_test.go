@@ -58,6 +58,7 @@ type victim struct {
 	runner *exec.Cmd
 	exited chan struct{}
 	stderr lockedBuffer
+	before int // how much of it was there when the runner was started
 	engine *docker.Engine
 
 	mu   sync.Mutex
@@ -204,7 +205,7 @@ func (v *victim) killAt(m moment) {
 func (v *victim) start() {
 	v.t.Helper()
 	cmd := exec.Command("runnerctl", append([]string{"run"}, v.flags...)...)
-	cmd.Env, cmd.Stderr = v.env, &v.stderr
+	cmd.Env, cmd.Stderr, v.before = v.env, &v.stderr, len(v.stderr.String())
 	exited := make(chan struct{})
 	v.mu.Lock()
 	v.runner, v.exited = cmd, exited
@@ -290,6 +291,20 @@ func (v *victim) awaitEmptySpool() {
 			return
 		}
 	}
+}
+
+// awaitSweep waits until the runner has looked for what others left: it is stopped in
+// order only then.
+func (v *victim) awaitSweep() {
+	v.t.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-tick.C {
+		if strings.Contains(v.stderr.String()[v.before:], "ready to run jobs") {
+			return
+		}
+	}
+	v.t.Fatal("the runner is not ready")
 }
 
 // spooled are the attempts that the spool still has.

@@ -91,13 +91,40 @@ func TestAdopt(t *testing.T) {
 			away := time.Duration(at%5) * 1300 * time.Millisecond
 			t.Run(fmt.Sprintf("%s/%s", name, killed), func(t *testing.T) {
 				t.Parallel()
-				synctest.Test(t, func(t *testing.T) { testAdopt(t, spec, killed, away) })
+				synctest.Test(t, func(t *testing.T) { testAdopt(t, spec, killed, away, fatal{}) })
 			})
 		}
 	}
 }
 
-func testAdopt(t *testing.T, spec *topology.Spec, killed, away time.Duration) {
+// TestAdoptAtEachCall kills a runner at the first thing that it asks of the engine,
+// then at the second, and so on, before it is done and when its answer is lost.
+func TestAdoptAtEachCall(t *testing.T) {
+	t.Parallel()
+	spec := &topology.Spec{Command: command("fails late")}
+	for _, lost := range []bool{false, true} {
+		call := 1
+		for more := true; more && !t.Failed(); call++ {
+			t.Run(fmt.Sprintf("call %d, answer lost %t", call, lost), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { more = testAdopt(t, spec, -1, 0, fatal{call, lost}) })
+			})
+		}
+		if call < 10 {
+			t.Errorf("only %d calls", call)
+		}
+	}
+}
+
+// fatal is the call that kills a process, counted from 1; 0 is none.
+type fatal struct {
+	call int
+	lost bool // it is done, and nobody hears
+}
+
+// testAdopt kills a runner after a time, or at a call, and has another one take its
+// attempt up. It is false when the call never came.
+func testAdopt(t *testing.T, spec *topology.Spec, killed, away time.Duration, at fatal) bool {
+	t.Helper()
 	fake := topologytest.NewFake()
 	for n := 1; n < 5; n++ {
 		fake.AddProgram(fmt.Sprintf("talks %d", n), talker(n, 0))
@@ -123,15 +150,22 @@ func testAdopt(t *testing.T, spec *topology.Spec, killed, away time.Duration) {
 	work := topology.Work{Identity: id, Spec: &own, Save: k.save}
 
 	// The first runner's process: after its death nothing of it reaches the engine or the disk.
-	gate := &mortal{Engine: fake}
-	first := New(gate, Options{ReadyNetworks: -1})
 	ctx, cancel := context.WithCancelCause(t.Context())
+	gate := &mortal{Engine: fake, at: at, died: func() { k.die(); cancel(topology.ErrStale) }}
+	first := New(gate, Options{ReadyNetworks: -1})
 	done := make(chan topology.Result, 1)
 	go func() { done <- first.Run(ctx, work, k.observer()) }()
-	time.Sleep(killed) // virtual time
-	k.die()
-	gate.kill()
-	cancel(topology.ErrStale)
+	if at.call == 0 {
+		time.Sleep(killed) // virtual time
+		gate.kill()
+	} else if time.Sleep(time.Minute); ctx.Err() == nil { // virtual time
+		cancel(nil)
+		<-done
+		if err := first.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		return false
+	}
 	<-done
 	closing, stop := context.WithTimeout(t.Context(), time.Millisecond)
 	defer stop()
@@ -141,8 +175,8 @@ func testAdopt(t *testing.T, spec *topology.Spec, killed, away time.Duration) {
 	heir := newKeeper()
 	heir.left, heir.log = k.left, k.log
 	work.Save = heir.save
-	second := New(fake, Options{ReadyNetworks: -1})
-	if killed < 3*time.Second { // the job goes on when the engine carries out what the first has asked for with its last word
+	second := New(heirs{fake, gate}, Options{ReadyNetworks: -1})
+	if killed >= 0 && killed < 3*time.Second { // the job goes on when the engine carries out what the first has asked for with its last word
 		lastWord := topology.NetworkSpec{Name: "rh-last-word-net", Labels: id.Labels(topology.RoleNetwork)}
 		defer time.AfterFunc(time.Millisecond, func() {
 			if err := fake.CreateNetwork(t.Context(), lastWord); err != nil {
@@ -152,8 +186,11 @@ func testAdopt(t *testing.T, spec *topology.Spec, killed, away time.Duration) {
 	}
 	r := second.Adopt(t.Context(), work, k.left, heir.observer())
 	want, text := "succeeded", "1 2 3 4 "
-	if len(spec.Steps) > 0 {
+	switch {
+	case len(spec.Steps) > 0:
 		want, text = "failed script", "1 2 1 2 1 2 3 "
+	case spec.Command[1] == "fails late":
+		want, text = "failed script", "1 2 "
 	}
 	got := string(r.Status)
 	if r.Failure != nil {
@@ -183,6 +220,7 @@ func testAdopt(t *testing.T, spec *topology.Spec, killed, away time.Duration) {
 	if seen, _ := fake.Observe(t.Context(), topology.Filter{}); seen.Count().Total() != 0 {
 		t.Errorf("left behind: %+v", seen)
 	}
+	return true
 }
 
 // talker says n lines, one a second, the last of them without an end, and exits with code.
@@ -205,25 +243,42 @@ func talker(n, code int) topologytest.Program {
 // calls reach nobody.
 type mortal struct {
 	topology.Engine
-	mu   sync.Mutex
-	dead bool
+	at    fatal
+	died  func()
+	mu    sync.Mutex
+	dead  bool
+	calls int
+
+	killed sync.Map // containers that it signalled
 }
 
 func (m *mortal) kill() {
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.dead = true
+	m.mu.Unlock()
+	if m.died != nil {
+		m.died()
+	}
 }
 
 // alive calls f, unless the process is dead.
 func (m *mortal) alive(f func() error) error {
+	gone := &topology.EngineError{Kind: topology.KindUnavailable, Op: "call", Err: context.Canceled}
 	m.mu.Lock()
-	dead := m.dead
+	m.calls++
+	dead, last := m.dead, m.calls == m.at.call
 	m.mu.Unlock()
-	if dead {
-		return &topology.EngineError{Kind: topology.KindUnavailable, Op: "call", Err: context.Canceled}
+	switch {
+	case dead:
+		return gone
+	case !last:
+		return f()
 	}
-	return f()
+	if m.at.lost {
+		_ = f()
+	}
+	m.kill()
+	return gone
 }
 
 func (m *mortal) CreateNetwork(ctx context.Context, s topology.NetworkSpec) error {
@@ -247,7 +302,36 @@ func (m *mortal) Start(ctx context.Context, name string, out topology.Output) (p
 }
 
 func (m *mortal) Signal(ctx context.Context, name, signal string) error {
-	return m.alive(func() error { return m.Engine.Signal(ctx, name, signal) })
+	return m.alive(func() error { m.killed.Store(name, true); return m.Engine.Signal(ctx, name, signal) })
+}
+
+// heirs is the engine of the process that comes after a mortal one: it cannot know what
+// that one has signalled.
+type heirs struct {
+	topology.Engine
+	before *mortal
+}
+
+func (h heirs) Attach(ctx context.Context, name string, from topology.Offsets, out topology.Output) (topology.Process, error) {
+	time.Sleep(time.Millisecond) // virtual time: an engine takes some
+	p, err := h.Engine.Attach(ctx, name, from, out)
+	if err != nil {
+		return nil, err
+	}
+	return orphan{p, name, h.before}, nil
+}
+
+// orphan is a container that another process has started.
+type orphan struct {
+	topology.Process
+	name   string
+	before *mortal
+}
+
+func (o orphan) Wait(ctx context.Context) (topology.Exit, error) {
+	exit, err := o.Process.Wait(ctx)
+	_, exit.Outside = o.before.killed.Load(o.name)
+	return exit, err
 }
 
 func (m *mortal) SignalAll(ctx context.Context, name, shell, signal string) error {

@@ -53,7 +53,8 @@ type piece struct {
 	stream topology.Stream
 	step   string
 	data   []byte
-	end    int64 // of data in the container's stream, 0 if that does not matter
+	end    int64         // of data in the container's stream, 0 if that does not matter
+	passed chan struct{} // of a mark without data: closed when all before it was handed over
 }
 
 func newPump(obs topology.Observer, service string, limit *rate.Limiter, failed func(error)) *pump {
@@ -75,14 +76,14 @@ func (p *pump) write(step string, stream topology.Stream, data []byte, end int64
 		n := min(len(data), tricklePiece)
 		p.slow(n)
 		p.await()
-		p.push(piece{time.Now(), stream, step, append([]byte(nil), data[:n]...), before(end, len(data)-n)})
+		p.push(piece{time.Now(), stream, step, append([]byte(nil), data[:n]...), before(end, len(data)-n), nil})
 		data = data[n:]
 	}
 }
 
 // system takes a sentence of the runner's. It is never held back.
 func (p *pump) system(step, text string) {
-	p.push(piece{time.Now(), topology.System, step, []byte(text + "\n"), 0})
+	p.push(piece{time.Now(), topology.System, step, []byte(text + "\n"), 0, nil})
 }
 
 // before is the place of n bytes before end.
@@ -175,6 +176,16 @@ func (p *pump) push(item piece) {
 	signal(p.wake)
 }
 
+// sync waits until the observer has all that was taken so far.
+func (p *pump) sync() {
+	passed := make(chan struct{})
+	p.push(piece{passed: passed})
+	select {
+	case <-passed:
+	case <-p.done: // it was closed or has failed
+	}
+}
+
 // close waits until the observer has everything, or drops the rest.
 func (p *pump) close(drop bool) {
 	p.mu.Lock()
@@ -209,6 +220,11 @@ func (p *pump) run() {
 			return
 		}
 		for _, item := range items {
+			if item.passed != nil {
+				r.flush()
+				close(item.passed)
+				continue
+			}
 			r.add(item)
 			p.mu.Lock()
 			p.size -= len(item.data)

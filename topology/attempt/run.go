@@ -264,6 +264,10 @@ func (x *execution) finish(result *topology.Result) {
 	}
 	gone := context.Cause(x.live) != nil || result.Failure != nil && result.Failure.Class == topology.ClassDockerUnavailable
 	if !gone {
+		// Whoever takes the attempt up could not tell a service that was ended here from one that failed.
+		x.handOver(services)
+		result.Usage.Wall = time.Since(x.begin)
+		x.saveResult(result)
 		x.leaveSet(result)
 		x.killServices(services)
 	}
@@ -286,6 +290,18 @@ func (x *execution) finish(result *topology.Result) {
 	result.Usage.Wall = time.Since(x.begin)
 	x.saveResult(result) // before the containers go that could tell it again
 	x.remove(x.heir)
+}
+
+// handOver has the observer take what the containers have written so far.
+func (x *execution) handOver(services []*service) {
+	if x.job != nil {
+		x.job.Close()
+		x.tap.flush()
+	}
+	x.log.sync()
+	for _, svc := range services {
+		svc.log.sync()
+	}
 }
 
 // remove has removed what is known of the attempt, or all that there is of it.
