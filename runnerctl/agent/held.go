@@ -26,7 +26,7 @@ func (t *attempt) holdLease(free func(), remaining time.Duration) *held {
 	h := &held{free: free}
 	h.ctx, h.stop = context.WithCancelCause(t.a.hard)
 	h.life, h.endLife = context.WithCancel(context.Background())
-	t.keeper = newKeeper(t.a.client, t.lease, h.stop, t.logger, t.a.unpaired)
+	t.keeper = newKeeper(t.a.client, t.lease, h.stop, t.logger, t.a.unpaired, t.a.hubIs)
 	h.keeper = t.keeper
 	if remaining > 0 {
 		h.deadline = time.AfterFunc(remaining, t.keeper.lose)

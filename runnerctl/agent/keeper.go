@@ -24,8 +24,9 @@ type keeper struct {
 	lease  *mcp.Lease
 	stop   context.CancelCauseFunc
 	logger *slog.Logger
-	// unpaired is told when the hub refuses the runner itself.
+	// unpaired is told when the hub refuses the runner itself, and hubIs whether the hub answers.
 	unpaired func(error)
+	hubIs    func(error)
 
 	mu        sync.Mutex
 	phase     topology.Phase
@@ -37,9 +38,9 @@ type keeper struct {
 	fresh     chan struct{} // holds a value while the phase is news
 }
 
-func newKeeper(c Client, l *mcp.Lease, stop context.CancelCauseFunc, logger *slog.Logger, unpaired func(error)) *keeper {
+func newKeeper(c Client, l *mcp.Lease, stop context.CancelCauseFunc, logger *slog.Logger, unpaired, hubIs func(error)) *keeper {
 	return &keeper{
-		client: c, lease: l, stop: stop, logger: logger, unpaired: unpaired,
+		client: c, lease: l, stop: stop, logger: logger, unpaired: unpaired, hubIs: hubIs,
 		phase: topology.PhasePreparing, fresh: make(chan struct{}, 1),
 	}
 }
@@ -137,8 +138,10 @@ func (k *keeper) beat(ctx context.Context, wait time.Duration) error {
 			return nil
 		}
 		k.logger.Debug("a heartbeat failed", "err", err)
+		k.hubIs(err)
 		return err
 	}
+	k.hubIs(nil)
 	switch res.State {
 	case mcp.HeartbeatStale:
 		k.lose()

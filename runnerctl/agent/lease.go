@@ -189,7 +189,8 @@ func (a *Agent) heard(res mcp.LeaseJobResult) {
 			a.logger.Warn("the hub's id cannot be remembered", "err", err)
 		}
 	}
-	a.board.change(func(b *board) { b.hubErr, b.polled, b.hubID = nil, true, a.engine.hubID() })
+	a.hubIs(nil)
+	a.board.change(func(b *board) { b.polled, b.hubID = true, a.engine.hubID() })
 	switch {
 	case slices.Contains(res.Directives, mcp.DirectiveUnpaired):
 		a.unpaired(nil)
@@ -208,15 +209,26 @@ func (a *Agent) unheard(err error) {
 		a.unpaired(err)
 	case codeOf(err) == mcp.CodeUpdateRequired:
 		a.fail(err, false)
-	case codeOf(err) == mcp.CodeDraining: // its successor answers the next call
 	default:
-		a.board.change(func(b *board) {
-			if b.hubErr == nil {
-				a.logger.Warn("the hub does not answer; trying on", "err", err)
-			}
-			b.hubErr = err
-		})
+		a.hubIs(err)
 	}
+}
+
+// hubIs notes whether the hub answers, and logs when that changes: err is why it does not.
+func (a *Agent) hubIs(err error) {
+	if codeOf(err) == mcp.CodeDraining { // its successor answers the next call
+		return
+	}
+	a.board.change(func(b *board) {
+		switch {
+		case err == nil && b.hubErr != nil:
+			a.logger.Info("the hub answers again", "after", time.Since(b.hubGone).Round(time.Second).String())
+		case err != nil && b.hubErr == nil:
+			b.hubGone = time.Now()
+			a.logger.Warn("the hub does not answer; trying on", "err", err)
+		}
+		b.hubErr = err
+	})
 }
 
 func (a *Agent) leaseArgs() mcp.LeaseJobArgs {

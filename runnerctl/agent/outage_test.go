@@ -1,9 +1,12 @@
 package agent_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,6 +57,36 @@ func TestHubRestartsWhileAJobRuns(t *testing.T) {
 		}
 		wantEmptySpool(t, dir)
 		r.kill()
+	})
+}
+
+// A runner whose slots are all busy asks for no jobs, and still says that the hub is away.
+func TestOutageIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub()
+		var log bytes.Buffer
+		var states []agent.State
+		started, finish := make(chan topology.Identity), make(chan int)
+		r := start(t, agent.Config{
+			Client: h, Executor: topologytest.NewExecutor(topologytest.Until(started, finish)), Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			StatusFn: func(s agent.Status) { states = append(states, s.State) },
+		})
+		h.Submit("job_1", quickSpec)
+		<-started
+		pass(time.Minute)
+		h.do(func() { h.down = true })
+		pass(3 * time.Minute)
+		if last := states[len(states)-1]; last != agent.StateHubUnreachable {
+			t.Errorf("status %s", last)
+		}
+		h.do(func() { h.down = false })
+		pass(time.Minute)
+		finish <- 0
+		settled(t, h, "job_1")
+		r.kill()
+		if text := log.String(); strings.Count(text, "the hub does not answer") != 1 || strings.Count(text, "the hub answers again") != 1 {
+			t.Errorf("logged:\n%s", text)
+		}
 	})
 }
 

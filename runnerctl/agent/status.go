@@ -2,6 +2,7 @@ package agent
 
 import (
 	"sync"
+	"time"
 
 	"github.com/runnerhub/runnerhub/mcp"
 )
@@ -43,6 +44,7 @@ type board struct {
 	stopped  bool
 	polled   bool // the hub has answered at least once
 	hubErr   error
+	hubGone  time.Time // since when there is one
 	hubID    string
 	engine   string
 	trouble  string // why no work is taken, from the engine's side
