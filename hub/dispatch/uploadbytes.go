@@ -17,8 +17,8 @@ import (
 // WriteUpload takes bytes of the upload whose capability has the digest, from an offset on, and says from where to go on.
 // It is idempotent by offset: bytes that are stored already are skipped, since all are checked at the end. length is
 // how many bytes come, -1 for not known. With the last ones everything is read once more; what is not what was
-// announced is dropped, and nobody ever sees it. Errors: NotFound, StaleLease, TooLarge, InvalidArgument, and Conflict with
-// details next_offset where bytes are missing before these.
+// announced is dropped, and nobody ever sees it. Errors: NotFound, StaleLease, TooLarge, InvalidArgument, and with details
+// next_offset Conflict where bytes are missing before these and Unavailable where these ended early.
 func (s *Service) WriteUpload(ctx context.Context, capDigest []byte, offset, length int64, body io.Reader) (hub.UploadProgress, error) {
 	u, err := s.store.UploadByToken(ctx, capDigest)
 	if err == nil {
@@ -38,12 +38,12 @@ func (s *Service) WriteUpload(ctx context.Context, capDigest []byte, offset, len
 		if errors.Is(err, io.EOF) { // nothing new in it
 			return hub.UploadProgress{NextOffset: u.Received}, nil
 		}
-		return hub.UploadProgress{}, cutShort(skipped, err)
+		return hub.UploadProgress{}, cutShort(u, skipped, err)
 	}
 	if length >= 0 && offset+length == u.Size || u.Received == u.Size {
 		return s.finish(ctx, u, body)
 	}
-	return s.keepPart(ctx, u, body)
+	return s.keepPart(ctx, u, offset+length, body)
 }
 
 // takesBytes says whether an upload is there for its sender.
@@ -75,17 +75,21 @@ func resumeAt(offset int64) error {
 		WithHint("send from next_offset").WithDetail("next_offset", offset)
 }
 
-func cutShort(n int64, err error) error {
+// cutShort is the answer to a body that stopped coming. It is the line's fault and not the sender's: whoever still hears it
+// is to send the same again.
+func cutShort(u hub.Upload, n int64, err error) error {
 	if _, ok := errors.AsType[*hub.Error](err); ok {
 		return err
 	}
-	e := hub.Errorf(hub.InvalidArgument, "the request's body ended early, after %d bytes", n).WithHint("send it again from next_offset")
-	e.Err = err
+	e := hub.Errorf(hub.Unavailable, "the request's body ended early, after %d bytes", n).
+		WithHint("send it again from next_offset").WithDetail("next_offset", u.Received)
+	e.Retryable, e.Err = true, err
 	return e
 }
 
-// keepPart stores a part that does not complete the upload.
-func (s *Service) keepPart(ctx context.Context, u hub.Upload, body io.Reader) (hub.UploadProgress, error) {
+// keepPart stores a part that does not complete the upload. It was said to end at end, which means nothing where that is
+// before what is stored.
+func (s *Service) keepPart(ctx context.Context, u hub.Upload, end int64, body io.Reader) (hub.UploadProgress, error) {
 	p := hub.UploadPart{Start: u.Received, Key: fmt.Sprintf("%s/%020d-%s", uploadFolder(u.ID), u.Received, uuid.NewString())}
 	w, err := s.bucket.Create(ctx, p.Key)
 	if err != nil {
@@ -95,8 +99,8 @@ func (s *Service) keepPart(ctx context.Context, u hub.Upload, body io.Reader) (h
 	most := min(MaxUploadPart, u.Size-u.Received)
 	p.Size, err = io.Copy(w, io.LimitReader(body, most+1))
 	switch {
-	case err != nil:
-		return hub.UploadProgress{}, cutShort(p.Size, err)
+	case err != nil || p.Size < end-u.Received:
+		return hub.UploadProgress{}, cutShort(u, p.Size, err)
 	case p.Size > most:
 		return hub.UploadProgress{}, s.badRange(u, u.Received, p.Size)
 	case p.Size == 0:
@@ -154,7 +158,7 @@ func (s *Service) finish(ctx context.Context, u hub.Upload, rest io.Reader) (hub
 	missing := u.Size - u.Received
 	switch n, err := io.Copy(to, io.LimitReader(rest, missing+1)); {
 	case err != nil || n < missing:
-		return hub.UploadProgress{}, cutShort(n, err)
+		return hub.UploadProgress{}, cutShort(u, n, err)
 	case n > missing:
 		return hub.UploadProgress{}, s.badRange(u, u.Received, n)
 	}

@@ -160,10 +160,14 @@ func TestWhatAnUploadRefuses(t *testing.T) {
 			t.Errorf("more than was announced, unsaid: %v", err)
 		}
 		broken := io.MultiReader(bytes.NewReader(data[:50]), iotest.ErrReader(errors.New("connection reset")))
-		if _, err := w.s.WriteUpload(w.ctx, hub.Digest(ticket.Token), 0, int64(len(data)), broken); hub.CodeOf(err) != hub.InvalidArgument {
-			t.Errorf("a body that breaks off: %v", err)
+		_, err := w.s.WriteUpload(w.ctx, hub.Digest(ticket.Token), 0, int64(len(data)), broken)
+		if e := w.wantCode(err, hub.Unavailable); !e.Retryable || e.Details["next_offset"] != int64(0) {
+			t.Errorf("a body that breaks off: %+v", e)
 		}
-		_, err := w.send(w.s, dispatch.UploadTicket{Token: "cap_unknown"}, 0, data)
+		if _, err = w.s.WriteUpload(w.ctx, hub.Digest(ticket.Token), 0, int64(len(data)), bytes.NewReader(data[:50])); hub.CodeOf(err) != hub.Unavailable {
+			t.Errorf("a body that ends early: %v", err)
+		}
+		_, err = w.send(w.s, dispatch.UploadTicket{Token: "cap_unknown"}, 0, data)
 		w.wantCode(err, hub.NotFound)
 		w.wantKeys(0)
 		p, err := w.send(w.s, ticket, 0, data)

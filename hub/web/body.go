@@ -21,7 +21,8 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, *mcp.
 		return nil, tooLarge(most)
 	}
 	if err != nil {
-		return nil, fault(mcp.CodeInvalidArgument, "the request's body ended early", "send it again")
+		// A line that stalls or breaks is not the caller's fault: whoever still hears it is to try again.
+		return nil, fault(mcp.CodeUnavailable, "the request's body ended early", "send it again")
 	}
 	return body, nil
 }

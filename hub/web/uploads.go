@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -53,7 +54,8 @@ func noSuchUpload() *mcp.Error {
 	return fault(mcp.CodeNotFound, "there is no upload at this URL, or it has ended", "announce the bytes again")
 }
 
-// patientBody lets a body take as long as it needs, while something of it comes.
+// patientBody lets a body take as long as it needs, while something of it comes. One that is too long is told apart from
+// one that breaks off: it would be no shorter the next time.
 type patientBody struct {
 	r       io.Reader
 	control *http.ResponseController
@@ -61,5 +63,10 @@ type patientBody struct {
 
 func (b *patientBody) Read(p []byte) (int, error) {
 	_ = b.control.SetReadDeadline(time.Now().Add(silence)) // a writer without deadlines is a test's
-	return b.r.Read(p)
+	n, err := b.r.Read(p)
+	if e, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		err = hub.Errorf(hub.TooLarge, "the request's body is over %d bytes", e.Limit-1).WithHint("send smaller parts").
+			WithDetail("limit", "max_upload_part").WithDetail("max", e.Limit-1)
+	}
+	return n, err
 }

@@ -1,8 +1,12 @@
 package web_test
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -13,6 +17,46 @@ import (
 	"github.com/runnerhub/runnerhub/mcp"
 	"github.com/runnerhub/runnerhub/pairing"
 )
+
+// A line that breaks under a body is no fault of the sender's: where it hears the answer it tries again.
+func TestABodyThatBreaksOffIsToBeSentAgain(t *testing.T) {
+	t.Parallel()
+	h := startHub(t)
+	p, err := h.accounts.Authenticate(t.Context(), h.admin, "127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest := sha256.Sum256([]byte("never sent whole"))
+	ticket, err := h.jobs.Announce(t.Context(), p, dispatch.UploadRequest{Kind: hub.UploadSource, Owner: hub.UserOwner(p.User.ID), Size: 1 << 20, Digest: digest[:]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{api.UploadPath(ticket.Token), api.LogPath(pairing.New(pairing.Capability))} {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(h.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := fmt.Fprintf(conn, "PUT %s?offset=0 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\nonly this", path); err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		var got mcp.Error
+		if err := json.NewDecoder(resp.Body).Decode(&got); err != nil {
+			t.Fatal(err)
+		}
+		if resp.StatusCode != http.StatusServiceUnavailable || got.Code != mcp.CodeUnavailable || !got.Retryable {
+			t.Errorf("%s: %d, %+v", path, resp.StatusCode, got)
+		}
+	}
+}
 
 // An upload over the wire, by the client that runners and people have: in several parts, after one whose answer got lost.
 func TestUploadOverTheWire(t *testing.T) {
