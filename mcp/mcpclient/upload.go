@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -35,6 +36,12 @@ func (c *Client) Upload(ctx context.Context, t mcp.UploadTicket, from io.ReaderA
 	if t.Exists {
 		return nil
 	}
+	if t.NextOffset < 0 || t.NextOffset > size {
+		return &mcp.Error{
+			Code: mcp.CodeInternal, Message: fmt.Sprintf("the hub asks for these %d bytes from %d on, where there are none", size, t.NextOffset),
+			Hint: "see whether the hub is of the same release",
+		}
+	}
 	part := make([]byte, min(uploadPart, max(1, size)))
 	for at := t.NextOffset; ; {
 		n, err := from.ReadAt(part[:min(int64(len(part)), size-at)], at)
@@ -43,7 +50,7 @@ func (c *Client) Upload(ctx context.Context, t mcp.UploadTicket, from io.ReaderA
 		}
 		got, err := c.PutUpload(ctx, t.UploadURL, at, part[:n])
 		switch next, moved := nextOffset(err); {
-		case moved && next != at && next <= size: // another sender of the same bytes got on
+		case moved && next != at && next >= 0 && next <= size: // another sender of the same bytes got on
 			at = next
 			continue
 		case err != nil:
