@@ -58,13 +58,34 @@ func (f file) get(ctx context.Context) (err error) {
 	}
 	if f.force {
 		err = f.root.Rename(part, f.Path)
-	} else { // unlike a rename it never replaces what came there meanwhile
-		err = f.root.Link(part, f.Path)
+	} else {
+		err = f.place(part, f.root.Link)
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", f.Path, err)
 	}
 	return nil
+}
+
+// place gives a whole file its name, and never replaces what came there meanwhile. A link does that in one step, where
+// the file system has links: exFAT and many that are mounted from elsewhere have none, and say so in many ways. There an empty
+// file of our own takes the name first, and a rename replaces that one. Whoever is killed in between leaves it.
+func (f file) place(part string, link func(old, name string) error) error {
+	err := link(part, f.Path)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	own, err := f.root.OpenFile(f.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err = own.Close(); err == nil {
+		err = f.root.Rename(part, f.Path)
+	}
+	if err != nil {
+		_ = f.root.Remove(f.Path)
+	}
+	return err
 }
 
 // there says whether the file is in its place already; another one in its place is an error.
