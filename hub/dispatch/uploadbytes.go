@@ -1,10 +1,7 @@
 package dispatch
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -40,8 +37,11 @@ func (s *Service) WriteUpload(ctx context.Context, capDigest []byte, offset, len
 		}
 		return hub.UploadProgress{}, cutShort(u, skipped, err)
 	}
-	if length >= 0 && offset+length == u.Size || u.Received == u.Size {
-		return s.finish(ctx, u, body)
+	switch {
+	case u.Received == u.Size:
+		return s.finish(ctx, u)
+	case u.Received == 0 && length == u.Size: // all of it at once, which need not be stored twice
+		return s.makeBlob(ctx, u, body)
 	}
 	return s.keepPart(ctx, u, offset+length, body)
 }
@@ -87,7 +87,7 @@ func cutShort(u hub.Upload, n int64, err error) error {
 	return e
 }
 
-// keepPart stores a part that does not complete the upload. It was said to end at end, which means nothing where that is
+// keepPart stores a part, the last one like any other: what one request costs the hub is what it sent. It was said to end at end, which means nothing where that is
 // before what is stored.
 func (s *Service) keepPart(ctx context.Context, u hub.Upload, end int64, body io.Reader) (hub.UploadProgress, error) {
 	p := hub.UploadPart{Start: u.Received, Key: fmt.Sprintf("%s/%020d-%s", uploadFolder(u.ID), u.Received, uuid.NewString())}
@@ -121,7 +121,7 @@ func (s *Service) keepPart(ctx context.Context, u hub.Upload, end int64, body io
 		return hub.UploadProgress{}, err
 	}
 	if u.Received += p.Size; u.Received == u.Size {
-		return s.finish(ctx, u, body)
+		return s.finish(ctx, u)
 	}
 	return hub.UploadProgress{NextOffset: u.Received}, nil
 }
@@ -139,96 +139,6 @@ func (s *Service) progress(ctx context.Context, u hub.Upload) (hub.UploadProgres
 		return hub.UploadProgress{NextOffset: u.Size, Done: true}, nil
 	}
 	return hub.UploadProgress{}, resumeAt(u.Received)
-}
-
-// finish makes the blob of what is stored and of the rest of the bytes, which it need not store twice. Two finishes at
-// once write the same bytes to the same key, and one of them has its say in the store.
-func (s *Service) finish(ctx context.Context, u hub.Upload, rest io.Reader) (hub.UploadProgress, error) {
-	key := blobKey(u.ID)
-	w, err := s.bucket.Create(ctx, key)
-	if err != nil {
-		return hub.UploadProgress{}, unavailable("the bytes could not be stored", err)
-	}
-	defer w.Close()
-	hash := sha256.New()
-	to := io.MultiWriter(w, hash)
-	if err := s.copyParts(ctx, u, to); err != nil {
-		return hub.UploadProgress{}, err
-	}
-	missing := u.Size - u.Received
-	switch n, err := io.Copy(to, io.LimitReader(rest, missing+1)); {
-	case err != nil || n < missing:
-		return hub.UploadProgress{}, cutShort(u, n, err)
-	case n > missing:
-		return hub.UploadProgress{}, s.badRange(u, u.Received, n)
-	}
-	if sum := hash.Sum(nil); !bytes.Equal(sum, u.Digest) {
-		return hub.UploadProgress{}, s.dropWrong(ctx, u, sum)
-	}
-	if err := w.Commit(); err != nil {
-		return hub.UploadProgress{}, unavailable("the bytes could not be stored", err)
-	}
-	now := s.clock.now()
-	kept, err := s.store.FinishUpload(ctx, u.ID, hub.Blob{
-		ID: u.ID, Owner: u.Owner, Digest: u.Digest, Size: u.Size, Key: key, CreatedAt: now, KeepUntil: now.Add(s.policy.ArtifactRetention),
-	})
-	if errors.Is(err, hub.ErrConflict) { // another finish, or the sweep
-		return s.progress(ctx, u)
-	}
-	if err != nil {
-		return hub.UploadProgress{}, err
-	}
-	s.dropFolder(ctx, uploadFolder(u.ID))
-	if kept.ID != u.ID { // the owner has got these bytes another way meanwhile
-		s.dropFolder(ctx, blobFolder(u.ID))
-	}
-	return hub.UploadProgress{NextOffset: u.Size, Done: true}, nil
-}
-
-// copyParts copies what is stored of an upload.
-func (s *Service) copyParts(ctx context.Context, u hub.Upload, to io.Writer) error {
-	for at := int64(0); at < u.Received; {
-		parts, err := s.store.UploadParts(ctx, u.ID, at, page)
-		if err != nil {
-			return err
-		}
-		if len(parts) == 0 || parts[0].Start != at {
-			return hub.Errorf(hub.Internal, "upload %s has no part at %d", u.ID, at)
-		}
-		for _, p := range parts {
-			if err := s.copyBlob(ctx, p.Key, p.Size, to); err != nil {
-				return err
-			}
-			at = p.Start + p.Size
-		}
-	}
-	return nil
-}
-
-func (s *Service) copyBlob(ctx context.Context, key string, size int64, to io.Writer) error {
-	r, err := s.bucket.Open(ctx, key, 0, -1)
-	if err != nil {
-		return unavailable("the bytes could not be read", err)
-	}
-	defer r.Close()
-	n, err := io.Copy(to, r)
-	if err == nil && n != size {
-		err = fmt.Errorf("blob %s has %d bytes and should have %d", key, n, size)
-	}
-	if err != nil {
-		return unavailable("the bytes could not be copied", err)
-	}
-	return nil
-}
-
-// dropWrong ends an upload of other bytes than were announced.
-func (s *Service) dropWrong(ctx context.Context, u hub.Upload, sum []byte) error {
-	if err := s.store.DropUpload(ctx, u.ID); err != nil && !errors.Is(err, hub.ErrConflict) {
-		return err
-	}
-	s.dropFolder(ctx, uploadFolder(u.ID))
-	return hub.Errorf(hub.InvalidArgument, "the bytes have the sha256 %x and %x was announced; nothing of them was kept", sum, u.Digest).
-		WithHint("announce the file as it is now and send it again").WithDetail("sha256", hex.EncodeToString(sum))
 }
 
 // forgetBytes deletes a blob that nothing refers to; what is left is for the sweep.

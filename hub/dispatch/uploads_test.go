@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -339,5 +340,60 @@ func TestAHubDiesAtTheEndOfAnUpload(t *testing.T) {
 			w.must(err)
 			w.wantKeys(i + 1)
 		}
+	})
+}
+
+// counting is a bucket that tells how often a blob was begun; parts are not counted.
+type counting struct {
+	hub.Bucket
+	begun atomic.Int64
+}
+
+func (c *counting) Create(ctx context.Context, key string) (hub.BlobWriter, error) {
+	if strings.HasPrefix(key, "blobs/") {
+		c.begun.Add(1)
+	}
+	return c.Bucket.Create(ctx, key)
+}
+
+// What is stored already is copied once, when all is there, however many send the end of it or ask for it.
+func TestAnUploadIsFinishedOnce(t *testing.T) {
+	onStores(t, func(t backend) {
+		w := newWorld(t)
+		bucket := &counting{Bucket: w.bucket}
+		w.bucket = bucket
+		s := w.hub(w.store)
+		const most = dispatch.MinUploadPart
+		data := content(most + 10)
+		ticket := w.announce(w.ann, w.source(data))
+		_, err := w.send(s, ticket, 0, data[:most])
+		w.must(err)
+		at := func(offset int64, body io.Reader) (hub.UploadProgress, error) {
+			return s.WriteUpload(w.ctx, hub.Digest(ticket.Token), offset, int64(len(data))-offset, body)
+		}
+		for range 3 {
+			_, err := at(most, io.MultiReader(bytes.NewReader(data[most:len(data)-1]), iotest.ErrReader(errors.New("silence"))))
+			w.wantCode(err, hub.Unavailable)
+		}
+		if n := bucket.begun.Load(); n != 0 {
+			t.Errorf("%d copies for the sake of bytes that never came", n)
+		}
+		dying := w.hub(frail{Store: w.store})
+		if _, err := w.send(dying, ticket, most, data[most:]); !errors.Is(err, errKilled) {
+			t.Fatal(err)
+		}
+		bucket.begun.Store(0)
+		var all []<-chan answer[hub.UploadProgress]
+		for range 8 {
+			all = append(all, beside(func() (hub.UploadProgress, error) { return at(int64(len(data)), bytes.NewReader(nil)) }))
+		}
+		for _, one := range all {
+			p, err := get(w, one)
+			w.wantProgress(p, err, int64(len(data)), true)
+		}
+		if n := bucket.begun.Load(); n != 1 {
+			t.Errorf("%d copies of one upload", n)
+		}
+		w.wantBlob(self(w.ann), data)
 	})
 }
