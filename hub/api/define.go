@@ -21,6 +21,11 @@ func define[In, Out any](o Operation, run func(context.Context, hub.Principal, I
 	if o.Input, err = inputSchema(o.in, o.limits); err != nil {
 		panic(fmt.Sprintf("api: arguments of %s: %v", o.Name, err))
 	}
+	if o.Audience == Runner {
+		// A runner may be of a newer release than its hub. What it tells beyond what the hub knows is left out: to refuse the
+		// whole report for it would have the job run again.
+		every(o.Input, open)
+	}
 	if o.Output, err = outputSchema(o.out); err != nil {
 		panic(fmt.Sprintf("api: result of %s: %v", o.Name, err))
 	}

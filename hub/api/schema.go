@@ -11,7 +11,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// inputSchema describes arguments: unknown fields are refused.
+// inputSchema describes arguments: unknown fields are refused, but see define for what runners send.
 func inputSchema(t Type, l limits) (*jsonschema.Schema, error) {
 	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		// The only raw JSON that a caller sends is a job spec. Branches with one type each: some clients

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"reflect"
 
 	"github.com/runnerhub/runnerhub/mcp"
 )
@@ -36,7 +37,7 @@ func deliver(ctx context.Context, c Client, p mcp.LeaseProof, r *report, logger 
 			if r = simpler(r, err); r == nil {
 				return declined, err
 			}
-			logger.Error("the hub does not take the result as it is; reporting that instead", "err", err)
+			logger.Error("the hub does not take the result as it is; reporting less of it", "err", err)
 			continue
 		}
 		if ctx.Err() == nil {
@@ -69,11 +70,14 @@ func accepted(res mcp.SettleResult, err error) error {
 	return err
 }
 
-// simpler is what to report when the hub finds fault with a result (one that is
-// too large, say): a job must not hang because of it. It is nil for what is as simple as can be.
+// simpler is what to report when the hub finds fault with a result: a job must not hang because of it. An older hub knows
+// less than this runner tells, so what the first release knew comes first. It is nil for what is as simple as can be.
 func simpler(r *report, cause error) *report {
 	if r.Result == nil {
 		return nil
+	}
+	if old := firstRelease(r.Result); !reflect.DeepEqual(old, r.Result) {
+		return &report{Result: old}
 	}
 	message := cause.Error()
 	var e *mcp.Error
@@ -84,4 +88,14 @@ func simpler(r *report, cause error) *report {
 		Class: "internal", Message: clip("The job ended as "+r.Result.Status+", but the hub refused the report: "+message, maxMessage),
 		Hint: "see whether hub and runner are of the same release",
 	}}
+}
+
+// firstRelease is a result without the fields that were added to protocol 1 after its first release, whose hubs refuse
+// fields that they do not know.
+func firstRelease(r *mcp.Result) *mcp.Result {
+	return &mcp.Result{
+		Status: r.Status, ExitCode: r.ExitCode, Signal: r.Signal, Failure: r.Failure, Steps: r.Steps, Outputs: r.Outputs, Images: r.Images,
+		Usage: mcp.Usage{CPUMS: r.Usage.CPUMS, MemoryPeakBytes: r.Usage.MemoryPeakBytes, WallMS: r.Usage.WallMS},
+		Leaks: r.Leaks, LogBytes: r.LogBytes,
+	}
 }
