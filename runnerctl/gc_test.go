@@ -4,8 +4,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/gc"
+	"github.com/runnerhub/runnerhub/runnerctl/cmdutil"
 	"github.com/runnerhub/runnerhub/topology"
 	"github.com/runnerhub/runnerhub/topology/topologytest"
 )
@@ -70,6 +72,30 @@ func TestGC(t *testing.T) {
 	}
 	if got := m.ok("gc"); !strings.Contains(got, "Nothing to remove") {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestGCAfterDoctor has a doctor that was killed, and one that may still run.
+func TestGCAfterDoctor(t *testing.T) {
+	t.Parallel()
+	m, _ := onHub(t)
+	killed, busy := cmdutil.NewMeasurementID(time.Now().Add(-61*time.Minute)), cmdutil.NewMeasurementID(time.Now().Add(-50*time.Minute))
+	engine := &topologytest.Executor{}
+	for _, id := range []string{killed, busy, "doctor-x-y", "doctor-1"} { // the last two are nobody's
+		s := leftoversOf(id)
+		engine.Seen.Containers = append(engine.Seen.Containers, s.Containers...)
+		engine.Seen.Networks = append(engine.Seen.Networks, s.Networks...)
+		engine.Seen.Volumes = append(engine.Seen.Volumes, s.Volumes...)
+	}
+	m.executor = engine
+	r := decode[gc.Report](t, m.ok("gc", "--json"))
+	for _, item := range r.Removed {
+		if item.Runner != killed {
+			t.Errorf("removed %+v", item)
+		}
+	}
+	if each := leftoversOf("x").Count().Total(); len(r.Removed) != each || len(r.Kept) != 3*each {
+		t.Errorf("removed %+v, kept %+v", r.Removed, r.Kept)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/runnerhub/runnerhub/runnerctl/cmdutil"
 	"github.com/runnerhub/runnerhub/topology"
 )
 
@@ -86,10 +87,10 @@ func (x *examination) run(ctx context.Context, e topology.Executor, spec *topolo
 	if spec.Network == "" {
 		spec.Network = topology.NetworkNone
 	}
-	tag := topology.NewTag()
+	id := cmdutil.NewMeasurementID(time.Now())
 	o := &listener{}
 	r := e.Run(ctx, topology.Work{
-		Identity: topology.Identity{Hub: "doctor-" + tag, Runner: "doctor-" + tag, Job: "doctor-" + tag, Attempt: 1, Epoch: 1}, Spec: spec,
+		Identity: topology.Identity{Hub: id, Runner: id, Job: id, Attempt: 1, Epoch: 1}, Spec: spec,
 	}, o)
 	return r, o.String()
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -46,7 +47,12 @@ const (
 	whyUnfinished = "its runner takes the job up when it starts"
 	whyStranger   = "of a runner that this account did not start"
 	whyInUse      = "a container that is kept uses it"
+	whyMeasured   = "a doctor that ended has left it"
+	whyMeasuring  = "doctor may still measure with it"
 )
+
+// measuredWithin is how long after its begin a measurement of doctor's has ended for sure; each takes a few minutes at most.
+const measuredWithin = time.Hour
 
 // New makes the command; run replaces its body in tests.
 func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.Command {
@@ -59,8 +65,9 @@ func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.C
 		Short: "Remove what runners that do not run any more have left on the container engine",
 		Long: "Remove what runners of this account that do not run any more have left on the container engine: containers, networks and\n" +
 			"volumes of jobs, ready networks of pairings that have ended, and unsent logs of those. A runner does the same for itself\n" +
-			"whenever it starts. Nothing is touched that carries no label of Runner Hub's, that belongs to a runner which runs or to one\n" +
-			"of another account, or to a job that its runner can still take up.",
+			"whenever it starts. What a doctor that was killed left more than an hour ago goes too. Nothing is touched that carries no\n" +
+			"label of Runner Hub's, that belongs to a runner which runs or to one of another account, or to a job that its runner can\n" +
+			"still take up.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
@@ -88,7 +95,7 @@ func collect(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	gone := topology.Unowned(seen, func(id topology.Identity) bool { return all.why(id) == whyIdle })
+	gone := topology.Unowned(seen, func(id topology.Identity) bool { return collectable(all.why(id)) })
 	report := all.report(seen, gone)
 	report.DryRun = o.DryRun
 	if !o.DryRun {
@@ -174,10 +181,18 @@ func (o *owners) forget() error {
 	return first
 }
 
+// collectable says whether a reason is one to remove something for.
+func collectable(why string) bool { return why == whyIdle || why == whyMeasured }
+
 // why says what is to become of a resource, and why.
 func (o *owners) why(id topology.Identity) string {
 	idle, ours := o.idle[id.Runner]
+	began, measured := cmdutil.MeasurementTime(id.Runner)
 	switch {
+	case measured && time.Since(began) > measuredWithin:
+		return whyMeasured
+	case measured:
+		return whyMeasuring
 	case !ours:
 		return whyStranger
 	case slices.Contains(o.unfinished, id):
@@ -199,7 +214,7 @@ func (o *owners) report(seen, gone topology.Snapshot) Report {
 		case removed[kind+name]:
 			report.Removed = append(report.Removed, item)
 			return
-		case item.Why == whyIdle:
+		case collectable(item.Why):
 			item.Why = whyInUse
 		}
 		report.Kept = append(report.Kept, item)
