@@ -34,3 +34,6 @@ func (s *Service) SetMaxWait(d time.Duration) { s.maxWait = d }
 
 // SetLogWait changes how long log bytes that were announced are waited for.
 func (s *Service) SetLogWait(d time.Duration) { s.logWait = d }
+
+// SetPartWithin changes how long one WriteUpload may take.
+func (s *Service) SetPartWithin(d time.Duration) { s.partWithin = d }

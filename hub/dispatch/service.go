@@ -62,6 +62,8 @@ type Service struct {
 	leader    *leader
 	finishing *turns // of uploads, by id
 
+	partWithin time.Duration
+
 	hubID    atomic.Pointer[string]
 	started  atomic.Pointer[time.Time] // since when this hub has heard polls
 	draining chan struct{}
@@ -85,7 +87,7 @@ func New(c Config) *Service {
 		clock: newClock(c.Clock, c.Policy.LeaseTTL/2), logWait: c.LogWait, logScan: c.LogScan, maxWait: MaxWait,
 		waiters: newWaiters(), watch: newWatchers(), presence: newPresence(c.Policy),
 		notify: newNotifier(), looks: newLooks(), shares: newShares(), placeable: newPlaceable(), requests: newRequests(), recent: newRecent(),
-		leader: newLeader(c.Policy), finishing: newTurns(), draining: make(chan struct{}),
+		leader: newLeader(c.Policy), finishing: newTurns(), partWithin: partWithin, draining: make(chan struct{}),
 	}
 	s.start()
 	return s

@@ -13,6 +13,10 @@ const (
 	MinUploadPart = 64 << 10
 )
 
+// partWithin is how long one WriteUpload may take, the copy at the end included. It is less than reclaimGrace: what began
+// within an upload's time has ended before the upload is reclaimed.
+const partWithin = reclaimGrace / 2
+
 // UploadRequest announces bytes.
 type UploadRequest struct {
 	Kind   hub.UploadKind

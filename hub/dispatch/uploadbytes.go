@@ -17,6 +17,9 @@ import (
 // announced is dropped, and nobody ever sees it. Errors: NotFound, StaleLease, TooLarge, InvalidArgument, and with details
 // next_offset Conflict where bytes are missing before these and Unavailable where these ended early.
 func (s *Service) WriteUpload(ctx context.Context, capDigest []byte, offset, length int64, body io.Reader) (hub.UploadProgress, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.partWithin)
+	defer cancel()
+	body = timedReader{ctx, body}
 	u, err := s.store.UploadByToken(ctx, capDigest)
 	if err == nil {
 		err = s.takesBytes(ctx, u)
@@ -44,6 +47,19 @@ func (s *Service) WriteUpload(ctx context.Context, capDigest []byte, offset, len
 		return s.makeBlob(ctx, u, body)
 	}
 	return s.keepPart(ctx, u, offset+length, body)
+}
+
+// timedReader reads until a context ends.
+type timedReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (t timedReader) Read(p []byte) (int, error) {
+	if err := t.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return t.r.Read(p)
 }
 
 // takesBytes says whether an upload is there for its sender.

@@ -98,8 +98,8 @@ func (s *Service) makeBlob(ctx context.Context, u hub.Upload, rest io.Reader) (h
 	kept, err := s.store.FinishUpload(ctx, u.ID, hub.Blob{
 		ID: u.ID, Owner: u.Owner, Digest: u.Digest, Size: u.Size, Key: key, CreatedAt: now, KeepUntil: now.Add(s.policy.ArtifactRetention),
 	})
-	if errors.Is(err, hub.ErrConflict) { // another finish, or the sweep
-		return s.progress(ctx, u)
+	if errors.Is(err, hub.ErrConflict) {
+		return s.tooLate(ctx, u)
 	}
 	if err != nil {
 		return hub.UploadProgress{}, err
@@ -109,6 +109,16 @@ func (s *Service) makeBlob(ctx context.Context, u hub.Upload, rest io.Reader) (h
 		s.dropFolder(ctx, blobFolder(u.ID))
 	}
 	return hub.UploadProgress{NextOffset: u.Size, Done: true}, nil
+}
+
+// tooLate is the end of a finish whose upload ended before it did: by another hub's finish, or because its time was over.
+// Where no blob is of these bytes, no row names them, and no sweep would find them.
+func (s *Service) tooLate(ctx context.Context, u hub.Upload) (hub.UploadProgress, error) {
+	now, err := s.store.UploadByToken(ctx, u.TokenDigest)
+	if hub.CodeOf(err) == hub.NotFound || err == nil && now.State != hub.UploadOpen && now.BlobID != u.ID {
+		s.dropFolder(ctx, blobFolder(u.ID))
+	}
+	return s.progress(ctx, u)
 }
 
 // copyParts copies what is stored of an upload.

@@ -397,3 +397,54 @@ func TestAnUploadIsFinishedOnce(t *testing.T) {
 		w.wantBlob(self(w.ann), data)
 	})
 }
+
+// readerFunc is a body that does something when it is read.
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// A body that goes on until its upload has been reclaimed leaves nothing that nobody would ever find.
+func TestAFinishThatIsTooLateLeavesNothing(t *testing.T) {
+	onStores(t, func(t backend) {
+		w := newWorld(t)
+		data := content(100)
+		ticket := w.announce(w.ann, w.source(data))
+		late := readerFunc(func([]byte) (int, error) {
+			w.clock.advance(w.policy.UploadTTL + 2*time.Hour)
+			if n, err := w.s.Reclaim(w.ctx); err != nil || n != 1 {
+				t.Errorf("%d were reclaimed, error %v", n, err)
+			}
+			return 0, io.EOF
+		})
+		_, err := w.s.WriteUpload(w.ctx, hub.Digest(ticket.Token), 0, int64(len(data)), io.MultiReader(bytes.NewReader(data), late))
+		w.wantCode(err, hub.NotFound)
+		w.wantKeys(0)
+	})
+}
+
+// However slowly a body comes, its time is over at some moment.
+func TestAPartHasAnEnd(t *testing.T) {
+	onStores(t, func(t backend) {
+		w := newWorld(t)
+		data := content(100)
+		ticket := w.announce(w.ann, w.source(data))
+		ctx, cancel := context.WithCancel(w.ctx)
+		defer cancel()
+		read := 0
+		drip := readerFunc(func(p []byte) (int, error) {
+			if read++; read == 3 {
+				cancel() // as its time would
+			}
+			return copy(p[:1], data[read-1:]), nil
+		})
+		_, err := w.s.WriteUpload(ctx, hub.Digest(ticket.Token), 0, int64(len(data)), drip)
+		if e := w.wantCode(err, hub.Unavailable); !e.Retryable || read != 3 {
+			t.Errorf("it ended after %d bytes: %+v", read, e)
+		}
+		w.s.SetPartWithin(0)
+		if _, err := w.send(w.s, ticket, 0, data); err == nil {
+			t.Error("a part without any time was taken")
+		}
+		w.wantKeys(0)
+	})
+}
