@@ -205,6 +205,9 @@ type UploadStore interface {
 	// CondemnBlobs finds blobs that were to be kept until before a time: from then on nobody else finds them, and no use
 	// of them is begun. It lists those that an earlier call found and that were not deleted as well; at most limit.
 	CondemnBlobs(ctx context.Context, before time.Time, limit int) ([]Blob, error)
+	// CondemnBlob does it to one whose bytes are not what they should be, whenever it was to be kept until. It goes at its
+	// time like the others; one that is not there is no error.
+	CondemnBlob(ctx context.Context, id string) error
 	// DeleteBlob forgets a condemned blob, whose bytes are gone.
 	DeleteBlob(ctx context.Context, id string) error
 
@@ -296,10 +299,12 @@ type PairingStore interface {
 	DeletePairings(ctx context.Context, before time.Time) (int, error)
 }
 
-// Bucket keeps bytes by key. A missing key is NotFound.
+// Bucket keeps bytes by key. A missing key is NotFound. What Put and Commit have stored outlasts a loss of power.
 type Bucket interface {
 	Put(ctx context.Context, key string, data []byte) error
 	Get(ctx context.Context, key string) ([]byte, error)
+	// Size is how many bytes the blob of key has.
+	Size(ctx context.Context, key string) (int64, error)
 	// Create begins a blob that is written as a stream.
 	Create(ctx context.Context, key string) (BlobWriter, error)
 	// Open reads a blob as a stream, length bytes from an offset on, all the rest when length is negative. A blob that ends

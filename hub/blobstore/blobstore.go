@@ -23,8 +23,9 @@ import (
 
 // Bucket is a hub.Bucket.
 type Bucket struct {
-	b   *blob.Bucket
-	dir string
+	b    *blob.Bucket
+	dir  string
+	disk *durable
 }
 
 // Open opens a folder, given as a path or as file://PATH. It is made where it is
@@ -35,21 +36,41 @@ func Open(_ context.Context, location string) (*Bucket, error) {
 			WithHint("name a folder; several hubs can share one")
 	}
 	dir := strings.TrimPrefix(location, "file://")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	err := os.MkdirAll(dir, 0o700)
+	if err != nil {
 		return nil, fmt.Errorf("make the blob folder: %w", err)
 	}
 	// Temporary files go beside the blobs: a rename across file systems would fail.
-	dir = filepath.Clean(dir)
+	if dir, err = filepath.Abs(dir); err != nil {
+		return nil, fmt.Errorf("find the blob folder: %w", err)
+	}
 	b, err := fileblob.OpenBucket(dir, &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite, DirFileMode: 0o700})
 	if err != nil {
 		return nil, fmt.Errorf("open the blob folder %s: %w", dir, err)
 	}
-	return &Bucket{b, dir}, nil
+	return &Bucket{b, dir, newDurable(dir)}, nil
 }
 
-// Put stores data under key; a blob appears whole or not at all.
+// Put stores data under key; a blob appears whole or not at all. Once it has returned, a loss of power does not undo it.
 func (b *Bucket) Put(ctx context.Context, key string, data []byte) error {
-	return translate("write", key, b.b.WriteAll(ctx, key, data, nil))
+	w, err := b.Create(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if _, err := w.Write(data); err != nil {
+		return err
+	}
+	return w.Commit()
+}
+
+// Size is how many bytes the blob of key has.
+func (b *Bucket) Size(ctx context.Context, key string) (int64, error) {
+	a, err := b.b.Attributes(ctx, key)
+	if err != nil {
+		return 0, translate("read", key, err)
+	}
+	return a.Size, nil
 }
 
 // Get reads the blob of key.
@@ -94,6 +115,7 @@ func (b *Bucket) DeleteAll(ctx context.Context, folder string, keep ...string) e
 		}
 		return nil
 	})
+	b.disk.forget(dirs)
 	for _, dir := range slices.Backward(dirs) { // the inner ones first
 		_ = os.Remove(dir)
 	}

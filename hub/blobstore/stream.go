@@ -3,6 +3,8 @@ package blobstore
 import (
 	"context"
 	"io"
+	"os"
+	"path/filepath"
 	"sync"
 
 	"gocloud.dev/blob"
@@ -12,18 +14,28 @@ import (
 
 // Create begins a blob that is written as a stream.
 func (b *Bucket) Create(ctx context.Context, key string) (hub.BlobWriter, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	w, err := b.b.NewWriter(ctx, key, &blob.WriterOptions{ContentType: "application/octet-stream"}) // or it would look at the bytes first
+	out := &writer{bucket: b, key: key}
+	ctx, out.cancel = context.WithCancel(ctx)
+	var err error
+	out.w, err = b.b.NewWriter(ctx, key, &blob.WriterOptions{
+		ContentType: "application/octet-stream", // or it would look at the bytes first
+		BeforeWrite: func(as func(any) bool) error {
+			as(&out.file)
+			return nil
+		},
+	})
 	if err != nil {
-		cancel()
+		out.cancel()
 		return nil, translate("write", key, err)
 	}
-	return &writer{w: w, cancel: cancel, key: key}, nil
+	return out, nil
 }
 
 // writer is a hub.BlobWriter. A driver's writer drops what it has when its context has ended before it is closed.
 type writer struct {
 	w      *blob.Writer
+	file   *os.File // that the driver writes to, and renames when it is closed
+	bucket *Bucket
 	cancel context.CancelFunc
 	key    string
 	once   sync.Once
@@ -34,10 +46,21 @@ func (w *writer) Write(p []byte) (int, error) {
 	return n, translate("write", w.key, err)
 }
 
+// Commit flushes the bytes before they get their name, and the name before anybody is told: the store's row that will name
+// the blob outlasts a loss of power, and must not outlast the blob.
 func (w *writer) Commit() (err error) {
 	w.once.Do(func() {
-		err = translate("write", w.key, w.w.Close())
-		w.cancel()
+		defer w.cancel()
+		if err = w.bucket.disk.file(w.file); err != nil {
+			w.cancel() // it is dropped
+		}
+		if closed := w.w.Close(); err == nil {
+			err = closed
+		}
+		if err == nil {
+			err = w.bucket.disk.names(filepath.Dir(w.file.Name()))
+		}
+		err = translate("write", w.key, err)
 	})
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/runnerhub/runnerhub/hub"
@@ -59,6 +60,7 @@ var useCases = []useCase{
 	{name: "send an artifact", prepare: announcedOnce, run: sendFile, check: left},
 	{name: "send the last part of an artifact", prepare: halfSent, run: sendRest, check: left},
 	{name: "leave a file that the hub has", prepare: fileKnown, run: announce, check: left},
+	{name: "leave a file that the hub has lost", prepare: fileLost, run: announce, check: announced},
 	{name: "unpair a runner with a job", prepare: running, run: revoke, again: revokeAndSweep, check: ended(hub.JobQueued, 1, 1)},
 	{name: "start a pairing", prepare: nothing, run: startPairing, check: well},
 	{name: "approve a pairing", prepare: started, run: approve, again: approveAgain, check: well},
@@ -212,6 +214,14 @@ func fileKnown(w *world) {
 	w.must(send(w, w.healthy, 0, fileBytes))
 }
 
+// fileLost has a loss of power take the bytes that the owner had.
+func fileLost(w *world) {
+	fileKnown(w)
+	a, err := w.healthy.store.GetArtifact(w.ctx, w.job, 1, "out/other")
+	w.must(err)
+	w.must(w.bucket.Put(w.ctx, a.Key, nil))
+}
+
 func send(w *world, h *service, offset int64, data []byte) error {
 	got, err := h.WriteUpload(w.ctx, hub.Digest(w.upload), offset, int64(len(data)), bytes.NewReader(data))
 	if want := offset + int64(len(data)); err == nil && (got.NextOffset != want || got.Done != (want == int64(len(fileBytes)))) {
@@ -232,6 +242,7 @@ func announced(w *world, s hub.Store) error {
 		return err
 	}
 	list, err := s.ListArtifacts(w.ctx, w.job, 1, "", 10)
+	list = slices.DeleteFunc(list, func(a hub.Artifact) bool { return a.Path == "out/other" })
 	if err == nil && len(list) != 0 {
 		err = fmt.Errorf("%d artifacts before any byte was sent", len(list))
 	}

@@ -72,9 +72,30 @@ func (s *Service) checkUpload(r UploadRequest) (hub.UploadCaps, error) {
 	return caps, nil
 }
 
+// findBlob finds an owner's blob that has its bytes. One that has lost some of them, as a folder that was restored or a
+// disk that failed may have it, is condemned: it is NotFound from then on, and the bytes can be sent again.
+func (s *Service) findBlob(ctx context.Context, o hub.Owner, digest []byte) (hub.Blob, error) {
+	b, err := s.store.FindBlob(ctx, o, digest)
+	if err != nil {
+		return b, err
+	}
+	size, err := s.bucket.Size(ctx, b.Key)
+	switch {
+	case err == nil && size == b.Size:
+		return b, nil
+	case err != nil && hub.CodeOf(err) != hub.NotFound:
+		return b, unavailable("the bytes could not be looked at", err)
+	}
+	s.log.Warn("bytes are missing in the bucket; they are forgotten, and asked for again", "key", b.Key, "size", b.Size, "found", size)
+	if err := s.store.CondemnBlob(ctx, b.ID); err != nil {
+		return b, err
+	}
+	return b, hub.Errorf(hub.NotFound, "no such blob")
+}
+
 // known finds the bytes among the owner's and makes the artifact of them; nil when they have to be sent.
 func (s *Service) known(ctx context.Context, r UploadRequest, c hub.UploadCaps) (*hub.Blob, error) {
-	b, err := s.store.FindBlob(ctx, r.Owner, r.Digest)
+	b, err := s.findBlob(ctx, r.Owner, r.Digest)
 	if err == nil && b.Size != r.Size {
 		return nil, hub.Errorf(hub.InvalidArgument, "the bytes with this sha256 have another size than %d", r.Size).
 			WithHint("take size and sha256 of the same bytes; the file may have changed in between")

@@ -63,7 +63,7 @@ func (s *Service) keepArchive(ctx context.Context, workspaceID string, spec []by
 	if digest == nil {
 		return nil, nil
 	}
-	b, err := s.store.FindBlob(ctx, hub.WorkspaceOwner(workspaceID), digest)
+	b, err := s.findBlob(ctx, hub.WorkspaceOwner(workspaceID), digest)
 	if err == nil {
 		err = s.store.KeepBlob(ctx, b.ID, s.clock.now().Add(s.policy.ArtifactRetention))
 	}

@@ -49,6 +49,12 @@ func (b *Bucket) Get(_ context.Context, key string) ([]byte, error) {
 	return bytes.Clone(data), nil
 }
 
+// Size implements hub.Bucket.
+func (b *Bucket) Size(ctx context.Context, key string) (int64, error) {
+	data, err := b.Get(ctx, key)
+	return int64(len(data)), err
+}
+
 // Create implements hub.Bucket.
 func (b *Bucket) Create(_ context.Context, key string) (hub.BlobWriter, error) {
 	return &blobWriter{bucket: b, key: key}, nil

@@ -275,6 +275,16 @@ func (s *Store) CondemnBlobs(ctx context.Context, before time.Time, limit int) (
 	return out, err
 }
 
+// CondemnBlob implements hub.UploadStore.
+func (s *Store) CondemnBlob(ctx context.Context, id string) error {
+	return s.write(ctx, func() error {
+		if b := s.blobs[id]; b != nil {
+			b.condemned = true
+		}
+		return nil
+	})
+}
+
 // DeleteBlob implements hub.UploadStore.
 func (s *Store) DeleteBlob(ctx context.Context, id string) error {
 	return s.write(ctx, func() error {

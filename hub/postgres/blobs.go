@@ -57,6 +57,11 @@ func (s *Store) CondemnBlobs(ctx context.Context, before time.Time, limit int) (
 	return list, err
 }
 
+// CondemnBlob implements hub.UploadStore.
+func (s *Store) CondemnBlob(ctx context.Context, id string) error {
+	return s.exec(ctx, "condemn a blob", condemnBlob, id)
+}
+
 // DeleteBlob implements hub.UploadStore.
 func (s *Store) DeleteBlob(ctx context.Context, id string) error {
 	return s.exec(ctx, "delete a blob", deleteBlob, id)

@@ -107,6 +107,8 @@ const (
 	UPDATE blobs b SET condemned = true FROM old WHERE b.id = old.id AND b.keep_until < $1
 	RETURNING b.id, b.owner, b.digest, b.size, b.bucket_key, b.created_at, b.keep_until`
 
+	condemnBlob = `UPDATE blobs SET condemned = true WHERE id = $1`
+
 	deleteBlob = `DELETE FROM blobs WHERE id = $1 AND condemned`
 
 	// putArtifact answers whether there was room and whether there was a blob.

@@ -47,6 +47,14 @@ func (s *Store) CondemnBlobs(ctx context.Context, before time.Time, limit int) (
 	return readAll(ctx, s, "list condemned blobs", oldBlobs, []any{stamp(before), limit}, scanBlob)
 }
 
+// CondemnBlob implements hub.UploadStore.
+func (s *Store) CondemnBlob(ctx context.Context, id string) error {
+	return s.write(ctx, "condemn a blob", func(t *tx) error {
+		_, err := t.exec(condemnBlob, id)
+		return err
+	})
+}
+
 // DeleteBlob implements hub.UploadStore.
 func (s *Store) DeleteBlob(ctx context.Context, id string) error {
 	return s.write(ctx, "delete a blob", func(t *tx) error {

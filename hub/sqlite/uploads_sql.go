@@ -30,8 +30,9 @@ const (
 	keepBlob       = `UPDATE blobs SET keep_until = max(keep_until, ?) WHERE id = ? AND NOT condemned`
 	condemnBlobs   = `UPDATE blobs SET condemned = 1 WHERE id IN (
 			SELECT id FROM blobs WHERE keep_until < ? ORDER BY keep_until LIMIT ?) AND keep_until < ?`
-	oldBlobs   = `SELECT ` + blobColumns + ` FROM blobs WHERE condemned AND keep_until < ? ORDER BY keep_until LIMIT ?`
-	deleteBlob = `DELETE FROM blobs WHERE id = ? AND condemned`
+	oldBlobs    = `SELECT ` + blobColumns + ` FROM blobs WHERE condemned AND keep_until < ? ORDER BY keep_until LIMIT ?`
+	condemnBlob = `UPDATE blobs SET condemned = 1 WHERE id = ?`
+	deleteBlob  = `DELETE FROM blobs WHERE id = ? AND condemned`
 
 	putArtifact = `INSERT INTO artifacts (job_id, attempt, path, name, executable, size, digest, blob_id, created_at, expires_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)

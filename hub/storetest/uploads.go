@@ -21,6 +21,7 @@ func uploadTests() []test {
 		{name: "a dropped upload takes nothing", run: uploadDropped},
 		{name: "old uploads are found and forgotten", run: uploadOld, alone: true},
 		{name: "a blob goes when its time is over", run: blobEnd, alone: true},
+		{name: "a blob goes when its bytes are gone", run: blobLost, alone: true},
 	}
 }
 
@@ -310,6 +311,32 @@ func uploadOld(w *world) {
 	w.equal(got, []hub.UploadPart{})
 	_, err = w.s.FindBlob(w.ctx, w.owner, done.Digest) // it is nobody's upload any more, and still there
 	w.must(err)
+}
+
+func blobLost(w *world) {
+	u := w.announce(w.source(9))
+	b := w.finish(u, at(2*time.Hour))
+	w.must(w.s.CondemnBlob(w.ctx, "upl_missing"))
+	for range 2 {
+		w.must(w.s.CondemnBlob(w.ctx, b.ID))
+	}
+	_, err := w.s.FindBlob(w.ctx, w.owner, u.Digest)
+	w.wantCode(err, hub.NotFound)
+	w.wantCode(w.s.KeepBlob(w.ctx, b.ID, at(9*time.Hour)), hub.NotFound)
+	again := w.source(9) // the same bytes come anew
+	again.Digest = u.Digest
+	w.announce(again)
+	w.equal(w.finish(again, at(5*time.Hour)).ID, again.ID)
+	list, err := w.s.CondemnBlobs(w.ctx, at(time.Hour), 10)
+	w.must(err)
+	w.equal(list, []hub.Blob{}) // its time has not come
+	list, err = w.s.CondemnBlobs(w.ctx, at(3*time.Hour), 10)
+	w.must(err)
+	w.equal(list, []hub.Blob{b})
+	w.must(w.s.DeleteBlob(w.ctx, b.ID))
+	got, err := w.s.FindBlob(w.ctx, w.owner, u.Digest)
+	w.must(err)
+	w.equal(got.ID, again.ID)
 }
 
 func blobEnd(w *world) {
