@@ -45,8 +45,7 @@ func TestComposeFieldsAreKnownOrRefused(t *testing.T) {
 // so is the top of a Compose file.
 func TestTopLevelFieldsRefusedByName(t *testing.T) {
 	t.Parallel()
-	for _, field := range strings.Fields(`hold_on_failure
-		version include models networks x-common
+	for _, field := range strings.Fields(`version include models networks x-common
 		build ports privileged deploy cap_add restart container_name`) {
 		codes := codesAt(t, "image: a\n"+field+": {}\n", field)
 		if !slices.Equal(codes, []string{topology.ProblemUnsupported}) {

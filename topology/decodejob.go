@@ -13,6 +13,7 @@ const (
 	MinTimeout   = time.Second
 	MaxTimeout   = 24 * time.Hour
 	MaxGrace     = 5 * time.Minute
+	MaxHold      = 24 * time.Hour
 	DefaultGrace = 10 * time.Second
 	// MaxRetryAttempts is the most that retry.max_attempts can ask for.
 	MaxRetryAttempts = 10
@@ -50,6 +51,9 @@ func (d *decoder) job(root value) *Spec {
 		"artifacts":    func(v value) { s.Artifacts = d.artifacts(v) },
 		"reports":      func(v value) { s.Reports = d.reports(v) },
 		"concurrency":  func(v value) { s.Concurrency = d.concurrency(v) },
+
+		"hold_on_failure": func(v value) { s.HoldOnFailure = d.duration(v, time.Second, MaxHold) },
+		"exec":            func(v value) { s.Exec = d.boolean(v) },
 	}
 	got := d.object(root, known, jobStrangers)
 	if root.kind != mappingNode {

@@ -114,9 +114,11 @@ type BuildSpec struct {
 // ExecSpec is a further process of a container. Environment, user and directory
 // are the container's own where they are not set here.
 type ExecSpec struct {
-	Argv []string
-	Env  []string
-	User string
+	Argv       []string
+	Env        []string
+	User       string
+	WorkingDir string
+	Stdin      []byte // all that the process reads; nil is an input that is at its end
 	// OOMShell, where set, is an interpreter of sh that the image has. A process that
 	// fails is then looked into with it for Exit.OOM.
 	OOMShell string

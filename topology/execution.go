@@ -47,6 +47,12 @@ type Work struct {
 	// Save, where set, is given what another process would have to know to take the
 	// attempt up, whenever that changes; see Executor.Adopt. The last one counts.
 	Save func(checkpoint []byte) error
+	// Enter, where set, is handed the way into the containers once the job's has started, or at a hold before that. It must
+	// return soon. What it is handed is of use until Run returns.
+	Enter func(Inside)
+	// Hold, where set, is called with the result of an attempt that failed or ran out of time, while its containers are there;
+	// what has not ended runs on. They are removed when it returns. ctx ends with Run's, or when the engine is gone.
+	Hold func(ctx context.Context, result Result)
 }
 
 // Collect is where files of a job go that are kept, and how much that may be.
@@ -85,6 +91,7 @@ const (
 	PhaseStartingServices Phase = "starting_services"
 	PhaseRunning          Phase = "running"
 	PhaseCollecting       Phase = "collecting"
+	PhaseHeld             Phase = "held" // it failed, and its containers are kept to be looked at
 )
 
 // Stream names where a log record comes from.

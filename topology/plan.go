@@ -70,6 +70,16 @@ func (p *Plan) add(op Op) int {
 	return len(*p) - 1
 }
 
+// Container returns the container called name as the plan creates it, nil for none.
+func (p Plan) Container(name string) *ContainerSpec {
+	for _, op := range p {
+		if op.Kind == OpCreateContainer && op.Target == name {
+			return op.Container
+		}
+	}
+	return nil
+}
+
 // String is the plan's text, one operation a line, to compare and to log.
 func (p Plan) String() string {
 	var b strings.Builder

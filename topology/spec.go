@@ -48,8 +48,10 @@ type Spec struct {
 	Grace       Duration `json:"grace,omitempty"` // between SIGTERM and SIGKILL; 0 is 10 s
 	Retry       Retry    `json:"retry,omitzero"`
 
-	Artifacts []Artifact `json:"artifacts,omitempty"` // kept when the job has ended, whether it succeeded or not
-	Reports   Reports    `json:"reports,omitzero"`    // read into the result then
+	Artifacts     []Artifact `json:"artifacts,omitempty"`       // kept when the job has ended, whether it succeeded or not
+	Reports       Reports    `json:"reports,omitzero"`          // read into the result then
+	HoldOnFailure Duration   `json:"hold_on_failure,omitempty"` // how long the topology stays up after a failure; 0: not at all
+	Exec          bool       `json:"exec,omitempty"`            // callers may run commands in it while it runs
 
 	// Concurrency is for the hub alone: no runner acts on it.
 	Concurrency Concurrency `json:"concurrency,omitzero"`

@@ -5,9 +5,8 @@ package topology
 
 var jobStrangers = strangers{
 	refused: merged(hints(ComposeTop()), misplaced(ComposeService(), "it belongs in a service"), map[string]string{
-		"hold_on_failure": "add a step with always: true that shows what you need",
-		"cache":           "bake what is expensive into the image",
-		"matrix":          "submit one job for each combination",
+		"cache":  "bake what is expensive into the image",
+		"matrix": "submit one job for each combination",
 	}),
 	meant: map[string]string{
 		"files":             `it belongs under "source"`,

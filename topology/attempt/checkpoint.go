@@ -20,6 +20,8 @@ type checkpoint struct {
 	Warm    []string                    `json:",omitempty"`
 	From    map[string]topology.Offsets `json:",omitempty"`
 	Started bool                        `json:",omitempty"` // the job container was
+	// Job is the job container, where the attempt may be held: what stands in for it is made like it.
+	Job *topology.ContainerSpec `json:",omitempty"`
 
 	Steps  []topology.StepResult `json:",omitempty"` // of those that have ended
 	First  *topology.Result      `json:",omitempty"` // of the step that decided the result

@@ -55,7 +55,7 @@ func (x *execution) watchDisk() {
 		failure, err := x.overDisk(x.live)
 		switch {
 		case failure != nil:
-			x.stop(&atOnceError{&failureError{*failure}})
+			x.over(&atOnceError{&failureError{*failure}})
 			return
 		case err != nil && x.live.Err() == nil && !said:
 			x.say("What the job writes to disk could not be measured: %s", err)

@@ -128,11 +128,12 @@ func (x *execution) startMember(ctx context.Context, svc *service) (topology.Pro
 func (x *execution) member(name string) bool { return x.set != nil && x.set.members[name] != nil }
 
 // leaveSet lets the set stay when the attempt has come to an end of its own. The set of
-// one that was ended, or failed for a service's or the machine's sake, goes with it.
+// one that was ended, or failed for a service's or the machine's sake, goes with it, and
+// so does one that callers may have been in.
 func (x *execution) leaveSet(result *topology.Result) {
 	own := result.Status == topology.Succeeded || result.Status == topology.Failed && result.Failure != nil &&
 		(result.Failure.Class == topology.ClassScript || result.Failure.Class == topology.ClassArtifact)
-	if x.set == nil || !own || !x.set.started() {
+	if x.set == nil || !own || x.held > 0 || x.spec.Exec || !x.set.started() {
 		return
 	}
 	for name := range x.set.members {

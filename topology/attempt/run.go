@@ -54,6 +54,12 @@ type execution struct {
 	disks   []diskLimit
 	tap     *tap // of the job container
 	usage   topology.Usage
+	stand   string                  // the container that stands in for the job's
+	endHold context.CancelCauseFunc // nil while nothing is held
+
+	parent context.Context // Run's own
+	opened sync.Once       // work.Enter was called
+	held   time.Duration   // how long the hold was
 }
 
 // Run executes one attempt; see topology.Executor.
@@ -76,7 +82,7 @@ func (e *Executor) newExecution(ctx context.Context, work topology.Work, obs top
 		e: e, id: work.Identity, spec: work.Spec, work: work, phases: newPhaseClock(obs), begin: begin, names: names,
 		services: map[string]*service{}, jobEnded: make(chan struct{}), saved: checkpoint{Begin: begin, Names: names},
 	}
-	x.obs = x.phases
+	x.obs, x.parent = x.phases, ctx
 	x.ctx, x.stop = context.WithCancelCause(ctx)
 	x.live, x.sever = context.WithCancelCause(context.WithoutCancel(ctx))
 	x.log = newPump(x.obs, "", x.e.opts.logLimit(), x.logFailed)
@@ -94,6 +100,7 @@ func (x *execution) conclude(work func() outcome) topology.Result {
 	result := x.result(out)
 	x.obs.Phase(topology.PhaseCollecting, "")
 	x.collect(&result)
+	x.hold(result)
 	x.finish(&result)
 	result.Phases = x.phases.stop()
 	return result
@@ -146,7 +153,12 @@ func (x *execution) bringUp() error {
 	if len(x.spec.Services) > 0 {
 		x.obs.Phase(topology.PhaseStartingServices, "")
 	}
-	x.save(func(c *checkpoint) { c.Names, c.Network, c.Images = x.names, x.observed.Network, x.digests() }) // before anything is made
+	x.save(func(c *checkpoint) { // before anything is made
+		c.Names, c.Network, c.Images = x.names, x.observed.Network, x.digests()
+		if x.work.Hold != nil {
+			c.Job = plan.Container(x.names.Job)
+		}
+	})
 	return topology.Execute(x.ctx, plan, 0, false, x.do)
 }
 
@@ -237,6 +249,9 @@ func (x *execution) jobRuns(job topology.Process) {
 		x.log.speak()
 		x.watchers.Go(x.watchIdle)
 	}
+	if x.spec.Exec {
+		x.open()
+	}
 	if len(x.spec.Steps) == 0 {
 		return
 	}
@@ -249,11 +264,14 @@ func (x *execution) jobRuns(job topology.Process) {
 // errOver is the cause of whatever still goes on when the attempt has a result.
 var errOver = errors.New("the attempt is over")
 
+// stale says whether the lease is lost, so that nobody waits for what is left.
+func (x *execution) stale() bool { return errors.Is(context.Cause(x.parent), topology.ErrStale) }
+
 // finish sends the last of the logs, has the topology removed and ends what
 // watched it.
 func (x *execution) finish(result *topology.Result) {
 	x.stop(errOver) // a no-op where there was a reason
-	stale := errors.Is(context.Cause(x.ctx), topology.ErrStale)
+	stale := x.stale()
 	services := x.allServices()
 	if stale {
 		// Nobody reads them, and the observer may be holding them up.
@@ -287,7 +305,7 @@ func (x *execution) finish(result *topology.Result) {
 	if gone {
 		result.Leaks = x.known.Count()
 	}
-	result.Usage.Wall = time.Since(x.begin)
+	result.Usage.Wall = time.Since(x.begin) - x.held
 	x.saveResult(result) // before the containers go that could tell it again
 	x.remove(x.heir)
 }

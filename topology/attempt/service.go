@@ -3,7 +3,6 @@ package attempt
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -137,7 +136,7 @@ func (x *execution) killServices(services []*service) {
 // declares one of the two. Nobody waits for what a lost lease has left.
 func (x *execution) askToEnd(svc *service) {
 	spec := x.spec.Services[svc.name]
-	if spec.StopSignal == "" && spec.StopGrace == 0 || errors.Is(context.Cause(x.ctx), topology.ErrStale) {
+	if spec.StopSignal == "" && spec.StopGrace == 0 || x.stale() {
 		return
 	}
 	grace := cmp.Or(time.Duration(spec.StopGrace), defaultGrace)

@@ -19,7 +19,8 @@ import (
 func (e *Engine) Exec(ctx context.Context, name string, spec topology.ExecSpec, out topology.Output) (topology.Exit, error) {
 	op := "run a process in container " + name
 	created, err := e.client.ContainerExecCreate(ctx, name, container.ExecOptions{
-		Cmd: spec.Argv, Env: spec.Env, User: spec.User, AttachStdout: true, AttachStderr: true,
+		Cmd: spec.Argv, Env: spec.Env, User: spec.User, WorkingDir: spec.WorkingDir,
+		AttachStdin: len(spec.Stdin) > 0, AttachStdout: true, AttachStderr: true,
 	})
 	if err != nil {
 		return topology.Exit{}, wrap(op, err)
@@ -31,6 +32,12 @@ func (e *Engine) Exec(ctx context.Context, name string, spec topology.ExecSpec, 
 		return topology.Exit{}, wrap(op, contextual(ctx, err))
 	}
 	defer stream.Close()
+	if len(spec.Stdin) > 0 {
+		go func() { // ends with the stream: a process need not read it
+			_, _ = stream.Conn.Write(spec.Stdin)
+			_ = stream.CloseWrite()
+		}()
+	}
 	copied := make(chan error, 1)
 	var seen activity
 	go func() { copied <- demultiplex(stream.Reader, seen.watch(out)) }()

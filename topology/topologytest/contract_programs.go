@@ -12,6 +12,7 @@ const (
 	scriptWait   = `trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.05; done`
 	scriptHold   = `trap '' HUP INT TERM; read -r _` // what holds a job container open for its steps
 	scriptTrue   = `exit 0`
+	scriptRead   = `cat; pwd`
 	scriptSleep  = `echo ready; exec sleep 1000`
 	scriptWrite  = `i=0; while [ $i -lt 2000 ]; do echo "line $i of a text that fills buffers"; i=$((i+1)); done; printf end`
 	scriptAppend = `test "$(cat /workspace/tree/in)" = given && test -x /workspace/tree/in && mkdir /workspace/out && echo made > /workspace/out/file && ln -s file /workspace/out/link && echo done`
@@ -45,6 +46,10 @@ var contractPrograms = map[string]Program{
 		return 137
 	},
 	scriptTrue: func(*FakeProcess) int { return 0 },
+	scriptRead: func(p *FakeProcess) int {
+		_, _ = fmt.Fprintf(p.Stdout, "%s%s\n", p.Given, p.Dir)
+		return 0
+	},
 	scriptSleep: func(p *FakeProcess) int {
 		_, _ = fmt.Fprintln(p.Stdout, "ready")
 		select {

@@ -18,6 +18,8 @@ var errFrozen = errors.New("the engine is frozen")
 type FakeProcess struct {
 	Argv           []string // with the entrypoint
 	Env            []string
+	Dir            string // of an exec that names one
+	Given          []byte // the standard input of an exec
 	Stdout, Stderr io.Writer
 	// Stdin yields what is written to the process; it never ends.
 	Stdin <-chan []byte
@@ -82,13 +84,14 @@ func (c *fakeContainer) running() bool {
 }
 
 // spawn starts a program.
-func (c *fakeContainer) spawn(argv, env []string, program Program, out topology.Output) *FakeProcess {
+func (c *fakeContainer) spawn(spec topology.ExecSpec, program Program, out topology.Output) *FakeProcess {
 	if out == nil {
 		out = func(topology.Stream, []byte) {}
 	}
 	p := &FakeProcess{
 		container: c,
-		Argv:      argv, Env: env, Stdout: fakeWriter{topology.Stdout, out}, Stderr: fakeWriter{topology.Stderr, out},
+		Argv:      spec.Argv, Env: spec.Env, Dir: spec.WorkingDir, Given: spec.Stdin,
+		Stdout: fakeWriter{topology.Stdout, out}, Stderr: fakeWriter{topology.Stderr, out},
 		stdin: make(chan []byte, 64), signals: make(chan string, 8), killed: make(chan struct{}), done: make(chan struct{}),
 	}
 	p.Stdin, p.Signals, p.Killed = p.stdin, p.signals, p.killed
@@ -154,7 +157,7 @@ func (f *Fake) Start(ctx context.Context, name string, out topology.Output) (top
 		return nil, fault(topology.KindInvalid, op, "already started")
 	}
 	listener := c.log.listen(topology.Offsets{}, out)
-	c.main = c.spawn(argv, c.spec.Env, program, c.log.write)
+	c.main = c.spawn(topology.ExecSpec{Argv: argv, Env: c.spec.Env}, program, c.log.write)
 	main := c.main
 	go func() { // what else runs in a container ends with its main process
 		<-main.done
@@ -233,7 +236,8 @@ func (f *Fake) Exec(ctx context.Context, name string, spec topology.ExecSpec, ou
 		c.mu.Unlock()
 		return topology.Exit{}, fault(topology.KindNotRunning, op, "container is not running")
 	}
-	p := c.spawn(spec.Argv, append(append([]string(nil), c.spec.Env...), spec.Env...), program, out)
+	spec.Env = append(append([]string(nil), c.spec.Env...), spec.Env...)
+	p := c.spawn(spec, program, out)
 	c.execs[p] = true
 	c.mu.Unlock()
 	select {

@@ -50,7 +50,7 @@ func (f *Fake) runStep(c *fakeContainer, main *FakeProcess, script string) int {
 		program = func(*FakeProcess) int { return 127 }
 	}
 	c.mu.Lock()
-	step := c.spawn([]string{script}, main.Env, program, c.log.write)
+	step := c.spawn(topology.ExecSpec{Argv: []string{script}, Env: main.Env}, program, c.log.write)
 	c.execs[step] = true
 	c.mu.Unlock()
 	select {
