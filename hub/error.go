@@ -121,3 +121,10 @@ func OverWorkspace(limit int) *Error {
 		WithHint("the job stays queued and is leased once another of its workspace has ended").
 		WithDetail("cap", CapWorkspace).WithDetail("limit", limit)
 }
+
+// OverExecs is the refusal of a request to reach into a job that has as many open ones as it may.
+func OverExecs(most int) *Error {
+	return Errorf(QuotaExceeded, "%d commands and copies are under way in this job, which is the cap", most).
+		WithHint("wait until one has ended").
+		WithDetail("cap", "max_execs").WithDetail("limit", most)
+}

@@ -30,12 +30,15 @@ const (
 	ActJobStarted      Action = "job.started"
 	ActJobRequeued     Action = "job.requeued"
 	ActJobReleased     Action = "job.released"
+	ActJobHeld         Action = "job.held"
 	ActJobSucceeded    Action = "job.succeeded"
 	ActJobFailed       Action = "job.failed"
 	ActJobCanceled     Action = "job.canceled"
 	ActJobTimedOut     Action = "job.timed_out"
 	ActJobRejected     Action = "job.rejected"
 	ActCancelRequested Action = "job.cancel_requested"
+	ActExecRequested   Action = "job.exec" // a command, a copy, or the end of a hold; never what went in or came out
+	ActExecEnded       Action = "job.exec_ended"
 
 	ActPairingStarted  Action = "pairing.started"
 	ActPairingApproved Action = "pairing.approved"

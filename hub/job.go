@@ -66,7 +66,9 @@ type Job struct {
 	CancelRequestedAt time.Time // zero: not asked for
 	CancelReason      string
 
-	Failure   *Failure // why it ended otherwise than succeeded
+	Held *Held // how the live attempt failed, while its topology is kept; nil otherwise
+
+	Failure   *Failure // why it ended otherwise than succeeded, or of a held attempt will end
 	CreatedAt time.Time
 	QueuedAt  time.Time // when it last entered the queue
 	StartedAt time.Time // of the latest attempt's first heartbeat
@@ -105,6 +107,8 @@ type JobPayload struct {
 	Labels   []string
 	Timeout  time.Duration // of an attempt, the policy's default applied
 	Grace    time.Duration // SIGTERM to SIGKILL, the default applied
+	Hold     time.Duration // how long the topology stays up after a failure; 0: not at all
+	Exec     bool          // commands may be run in it while it runs, and not only while it is held
 	RetryOn  []Class       // empty: every infrastructure class
 	// Needs is what the job asks of the owner of its runner: JSON of package topology/policy, "" for nothing.
 	Needs       string

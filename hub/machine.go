@@ -105,7 +105,7 @@ func lease(j Job, p JobPayload, g LeaseGrant, now time.Time, pol Policy) Decisio
 	n.LeaseRunnerID = g.Runner.ID
 	n.LeaseDigest = g.Digest
 	n.LeaseRequestID = g.RequestID
-	n.DeadlineAt = now.Add(p.Timeout + pol.DeadlineMargin)
+	n.DeadlineAt = now.Add(p.Timeout + p.Hold + pol.DeadlineMargin)
 	n.LeaseExpiresAt = earlier(now.Add(pol.FirstHeartbeat), n.DeadlineAt)
 	n.Phase, n.Step, n.Progress = "", "", ""
 	n.StartedAt = time.Time{}
@@ -244,12 +244,15 @@ func Reject(j Job, f Failure, now time.Time) (Decision, error) {
 const maxHandouts = 100
 
 // Expire looks at a live job's clocks: Unchanged, or lost, canceled or timed out
-// by whichever ran out first. gone says that the runner was unpaired, which loses the attempt at once.
+// by whichever ran out first; one that was held is what it had failed with. gone says that the runner was unpaired, which
+// loses the attempt at once.
 func Expire(j Job, p JobPayload, gone bool, now time.Time) Decision {
 	atDeadline := !now.Before(j.DeadlineAt) && !j.LeaseExpiresAt.Before(j.DeadlineAt)
 	switch {
 	case !j.State.Live() || (!gone && now.Before(j.LeaseExpiresAt)):
 		return Decision{Job: j, Unchanged: true}
+	case j.Held != nil:
+		return settleHeld(j, p, now)
 	case !j.CancelRequestedAt.IsZero():
 		f := canceled(j.CancelReason)
 		return settle(j, AttemptEnd{State: AttemptCanceled, At: now, Failure: f}, JobCanceled, f, now)
@@ -303,6 +306,7 @@ func requeue(j Job, e AttemptEnd, now time.Time) Decision {
 	n := &d.Job
 	n.State = JobQueued
 	n.QueuedAt = now
+	n.Failure = nil // that of a held attempt is the attempt's
 	dropLease(n)
 	d.Action = ActJobRequeued
 	d.Requeued = true
@@ -335,7 +339,7 @@ func end(d *Decision, s JobState, f *Failure, now time.Time) {
 
 func dropLease(n *Job) {
 	n.LeaseRunnerID, n.LeaseRequestID, n.LeaseDigest = "", "", nil
-	n.LeaseExpiresAt, n.DeadlineAt = time.Time{}, time.Time{}
+	n.LeaseExpiresAt, n.DeadlineAt, n.Held = time.Time{}, time.Time{}, nil
 	n.Phase, n.Step, n.Progress = "", "", ""
 }
 

@@ -11,6 +11,7 @@ type Policy struct {
 	NoRunnerTimeout time.Duration // a queued job is rejected after this long without an eligible runner online
 	Timeout         time.Duration // of an attempt whose spec names none
 	MaxTimeout      time.Duration // the most that a spec may ask for
+	MaxHold         time.Duration // the most that a spec may ask to be held after a failure
 	DeadlineMargin  time.Duration // between the timeout that the runner keeps and the hub's deadline: stop, upload, report
 	CancelGrace     time.Duration // SIGTERM to SIGKILL where the spec names none
 	CancelMargin    time.Duration // a canceled attempt that its runner has not reported by grace plus this is settled by the hub
@@ -31,6 +32,8 @@ type Policy struct {
 	MaxSpecBytes   int64         // of a job spec
 	MaxResultBytes int64         // of a result report
 	MaxLogBytes    int64         // of one attempt's log; beyond it the middle is dropped
+	MaxExecBytes   int64         // of a command's output that is kept, both streams together
+	MaxCopyBytes   int64         // of an archive that is copied into or out of a job
 	LogGrace       time.Duration // how long after an attempt's end its log may still arrive
 	Retention      time.Duration // how long after its end a job is kept, with its events and log; 0 keeps all
 
@@ -51,6 +54,7 @@ func DefaultPolicy() Policy {
 		NoRunnerTimeout: 5 * time.Minute,
 		Timeout:         time.Hour,
 		MaxTimeout:      24 * time.Hour,
+		MaxHold:         time.Hour,
 		DeadlineMargin:  30 * time.Second,
 		CancelGrace:     10 * time.Second,
 		CancelMargin:    30 * time.Second,
@@ -67,6 +71,8 @@ func DefaultPolicy() Policy {
 		MaxSpecBytes:    1 << 20,
 		MaxResultBytes:  256 << 10,
 		MaxLogBytes:     64 << 20,
+		MaxExecBytes:    8 << 20,
+		MaxCopyBytes:    64 << 20,
 		LogGrace:        24 * time.Hour,
 		Retention:       30 * 24 * time.Hour,
 

@@ -16,6 +16,7 @@ import (
 // Text is UTF-8 without NUL, for which callers answer. An empty list or digest may come back as nil.
 type Store interface {
 	JobStore
+	ExecStore
 	LogStore
 	UploadStore
 	SourceStore
@@ -44,7 +45,7 @@ type Store interface {
 // Hint says that something may have changed. Losing one costs latency, never a job.
 type Hint struct {
 	Queue QueueKey // a job arrived in this queue
-	JobID string   // this job changed
+	JobID string   // this job changed, or this request to reach into one
 }
 
 // EnqueueParams is a new job.
@@ -149,6 +150,21 @@ type JobStore interface {
 	ListAttempts(ctx context.Context, jobID string) ([]Attempt, error) // without results
 	GetAttempt(ctx context.Context, jobID string, number int) (Attempt, error)
 	ListEvents(ctx context.Context, jobID string) ([]Event, error)
+}
+
+// ExecStore keeps requests to reach into live attempts, which are few and soon gone. An event is written with the change
+// that it tells of unless its Action is empty.
+type ExecStore interface {
+	// CreateExec stores a request. QuotaExceeded when the job has most open ones already; exact also under concurrency.
+	CreateExec(ctx context.Context, x Exec, most int, e Event) error
+	GetExec(ctx context.Context, id string) (Exec, error)
+	// OpenExecs lists a job's requests that have not ended, the oldest first.
+	OpenExecs(ctx context.Context, jobID string) ([]Exec, error)
+	// UpdateExec writes a request over the one of the revision before; ErrConflict when there is another.
+	UpdateExec(ctx context.Context, x Exec, e Event) error
+	// ExpiredExecs lists requests whose ExpiresAt is before a time, at most limit.
+	ExpiredExecs(ctx context.Context, before time.Time, limit int) ([]Exec, error)
+	DeleteExecs(ctx context.Context, ids []string) error
 }
 
 // LogChunk is a run of log bytes in the blob bucket.

@@ -97,6 +97,7 @@ type Job struct {
 	Step        string     `json:"step,omitempty"`
 	Progress    string     `json:"progress,omitempty"`
 	Canceling   bool       `json:"canceling,omitempty"`
+	Held        *Held      `json:"held,omitempty"` // it has failed, and its topology is kept
 	Failure     *Failure   `json:"failure,omitempty"`
 	Result      *Result    `json:"result,omitempty"`
 	RetryOf     string     `json:"retry_of,omitempty"`
@@ -145,7 +146,8 @@ type WaitJobResult struct {
 	State      string    `json:"state"`
 	Phase      string    `json:"phase,omitempty"`
 	Step       string    `json:"step,omitempty"`
-	Done       bool      `json:"done"` // the job has ended and all of its log was given
+	Held       *Held     `json:"held,omitempty"` // it has failed, and its topology is kept; failure and exit_code say how
+	Done       bool      `json:"done"`           // the job has ended and all of its log was given
 	ExitCode   *int      `json:"exit_code,omitempty"`
 	Failure    *Failure  `json:"failure,omitempty"`
 	Lines      []LogLine `json:"lines"`

@@ -80,10 +80,20 @@ type LeaseProof struct {
 // WaitMS the call is held until there is a directive.
 type HeartbeatJobArgs struct {
 	LeaseProof
-	Phase    string `json:"phase" jsonschema:"preparing, pulling, starting_services, running or collecting"`
+	Phase    string `json:"phase" jsonschema:"preparing, pulling, starting_services, running, collecting or held"`
 	Step     string `json:"step,omitempty"`
 	Progress string `json:"progress,omitempty" jsonschema:"one line for people, at most 200 bytes"`
 	WaitMS   int64  `json:"wait_ms,omitempty" jsonschema:"hold the call this long for a directive, at most 25000"`
+
+	Held *HoldArgs `json:"held,omitempty" jsonschema:"with phase held: how the attempt failed, and how long its topology stays up"`
+}
+
+// HoldArgs tells of an attempt that has failed and is held. The first that the hub takes counts.
+type HoldArgs struct {
+	LeftMS   int64   `json:"left_ms"`
+	Status   string  `json:"status"` // failed or timed_out
+	ExitCode *int    `json:"exit_code,omitempty"`
+	Failure  Failure `json:"failure"`
 }
 
 // States that heartbeat_job answers.
@@ -100,6 +110,9 @@ type HeartbeatJobResult struct {
 	GraceMS    int64  `json:"grace_ms,omitempty"`
 	TTLMS      int64  `json:"ttl_ms"`
 	DeadlineMS int64  `json:"deadline_ms"`
+
+	// Requests are what callers ask of the attempt's containers, each until it has begun, or is to be stopped.
+	Requests []ExecOrder `json:"requests,omitempty"`
 }
 
 // SubmitJobResultArgs reports an attempt that ran, whether or not it succeeded.

@@ -18,6 +18,7 @@ func Components(ops []Operation, ref func(name string) string) map[string]*jsons
 	collect(reflect.TypeFor[mcp.Error](), types)
 	collect(reflect.TypeFor[mcp.PutLogResult](), types)
 	collect(reflect.TypeFor[mcp.PutUploadResult](), types)
+	collect(reflect.TypeFor[mcp.PutExecResult](), types)
 	for _, o := range ops {
 		collect(o.out, types)
 	}

@@ -19,7 +19,7 @@ func submitJob(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolSubmitJob, Title: "Submit a job", Audience: People,
 		Description: "Run a job on a paired machine, in containers of its own. spec is YAML or JSON: `image` and either `command` or `steps`, " +
-			"and optionally `source`, `services`, `env`, `requires`, `labels`, `resources`, `timeout`, `retry`, `concurrency`; check_job tells what is wrong with one without running it. " +
+			"and optionally `source`, `services`, `env`, `requires`, `labels`, `resources`, `timeout`, `retry`, `concurrency`, `hold_on_failure`, `exec`; check_job tells what is wrong with one without running it. " +
 			"target is self (any of your runners), workspace, or one runner's id or label. Answers at once with the stored job; with wait_ms (at most 25000) " +
 			"as far as it got by then. `notices` say when no runner can take it. Give an idempotency_key so that a repeated call does not run it twice. " +
 			"Next: wait_job for its end, read_job_log for its output, explain_job when it does not start.",
@@ -35,7 +35,7 @@ func submitJob(s Services) Operation {
 		if err != nil {
 			return mcp.SubmitJobResult{}, err
 		}
-		return submitResultView(got)
+		return submitResultView(s.Jobs.Now(), got)
 	}, submittedLine)
 }
 
@@ -87,9 +87,12 @@ func waitJob(s Services) Operation {
 		if err != nil {
 			return mcp.WaitJobResult{}, err
 		}
-		return waitResultView(got)
+		return waitResultView(s.Jobs.Now(), got)
 	}, func(out mcp.WaitJobResult) string {
 		line := fmt.Sprintf("%s: %s, %d new log lines.", out.JobID, strings.ReplaceAll(out.State, "_", " "), len(out.Lines))
+		if out.Held != nil {
+			line += " It has failed and its topology is held: exec_in_job looks into it, end_hold lets go of it."
+		}
 		if !out.Done {
 			line += " Call wait_job with next_cursor to go on."
 		}
@@ -110,7 +113,7 @@ func getJob(s Services) Operation {
 		if err != nil {
 			return mcp.GetJobResult{}, err
 		}
-		job, err := jobView(got)
+		job, err := jobView(s.Jobs.Now(), got)
 		if err != nil {
 			return mcp.GetJobResult{}, err
 		}
@@ -146,7 +149,7 @@ func listJobs(s Services) Operation {
 		}
 		out := mcp.ListJobsResult{Jobs: make([]mcp.Job, len(got.Jobs)), NextCursor: got.NextCursor}
 		for i, j := range got.Jobs {
-			if out.Jobs[i], err = jobView(j); err != nil {
+			if out.Jobs[i], err = jobView(s.Jobs.Now(), j); err != nil {
 				return mcp.ListJobsResult{}, err
 			}
 		}
@@ -167,7 +170,7 @@ func cancelJob(s Services) Operation {
 		if err != nil {
 			return mcp.CancelJobResult{}, err
 		}
-		job, err := jobView(got)
+		job, err := jobView(s.Jobs.Now(), got)
 		return mcp.CancelJobResult{Job: job}, err
 	}, func(out mcp.CancelJobResult) string { return jobLine(out.Job) })
 }
@@ -185,7 +188,7 @@ func retryJob(s Services) Operation {
 		if err != nil {
 			return mcp.SubmitJobResult{}, err
 		}
-		return submitResultView(got)
+		return submitResultView(s.Jobs.Now(), got)
 	}, submittedLine)
 }
 
@@ -211,6 +214,8 @@ func jobLine(j mcp.Job) string {
 	switch {
 	case j.Canceling:
 		line += ", canceling"
+	case j.Held != nil:
+		line += ", " + strings.ReplaceAll(j.Held.Status, "_", " ") + " and held: " + strings.TrimRight(j.Failure.Message, ". \n")
 	case j.Failure != nil:
 		line += ": " + strings.TrimRight(j.Failure.Message, ". \n")
 	case j.Phase != "":

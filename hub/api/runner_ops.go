@@ -72,23 +72,30 @@ func heartbeatJob(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolHeartbeatJob, Title: "Renew a lease", Audience: Runner,
 		Description: "Keep a leased job and say what it is busy with, every heartbeat_ms. With wait_ms the call is held until there is a directive, " +
-			"so that a cancel arrives at once. State held: go on. State cancel: stop the job within grace_ms and report it with submit_job_result. " +
+			"so that a cancel arrives at once. State held: go on; requests are what callers ask of its containers. State cancel: stop the job within grace_ms and report it with submit_job_result. " +
 			"State stale: the lease is lost; kill the containers at once and report nothing.",
 		Hints: Hints{Idempotent: true},
 		Route: Route{Method: http.MethodPost, Path: "/jobs/{job_id}/heartbeat"},
 		limits: proofLimits.with(limits{
-			"phase": oneOf("preparing", "pulling", "starting_services", "running", "collecting"),
-			"step":  upTo(256), "progress": upTo(200), "wait_ms": waitLimit,
+			"phase":        oneOf("preparing", "pulling", "starting_services", "running", "collecting", "held"),
+			"held.left_ms": atLeast(0), "held.status": oneOf("failed", "timed_out"), "held.exit_code": between(-1<<31, 1<<32-1),
+			"held.failure.class": failureClasses, "held.failure.message": text(8 << 10), "held.failure.hint": upTo(2 << 10), "held.failure.container": upTo(256),
+			"step": upTo(256), "progress": upTo(200), "wait_ms": waitLimit,
 		}),
 	}, func(ctx context.Context, p hub.Principal, in mcp.HeartbeatJobArgs) (mcp.HeartbeatJobResult, error) {
-		got, err := s.Jobs.Heartbeat(ctx, p, dispatch.HeartbeatRequest{
+		r := dispatch.HeartbeatRequest{
 			JobID: in.JobID, Proof: proofOf(in.LeaseProof), Phase: in.Phase, Step: in.Step, Progress: in.Progress, Wait: duration(in.WaitMS),
-		})
+		}
+		if h := in.Held; h != nil {
+			r.Held = &hub.HoldReport{Left: duration(h.LeftMS), State: hub.JobState(h.Status), ExitCode: h.ExitCode, Failure: *failureOf(&h.Failure)}
+		}
+		got, err := s.Jobs.Heartbeat(ctx, p, r)
 		if err != nil {
 			return mcp.HeartbeatJobResult{}, err
 		}
 		return mcp.HeartbeatJobResult{
 			State: string(got.State), Reason: got.Reason, GraceMS: ms(got.Grace), TTLMS: ms(got.TTL), DeadlineMS: ms(got.Deadline),
+			Requests: ordersView(got.Orders),
 		}, nil
 	}, func(out mcp.HeartbeatJobResult) string {
 		switch out.State {
@@ -97,6 +104,9 @@ func heartbeatJob(s Services) Operation {
 		case mcp.HeartbeatStale:
 			return "Stale: the lease is lost. Kill the containers at once."
 		default:
+			if n := len(out.Requests); n > 0 {
+				return "Held; " + plural(n, "request") + " to begin or to stop."
+			}
 			return "Held."
 		}
 	})

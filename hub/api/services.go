@@ -21,6 +21,11 @@ type Jobs interface {
 	Retry(ctx context.Context, p hub.Principal, r dispatch.RetryRequest) (dispatch.SubmitResult, error)
 	Explain(ctx context.Context, p hub.Principal, jobID string) (dispatch.Explanation, error)
 	ReadLog(ctx context.Context, p hub.Principal, r dispatch.ReadLogRequest) (dispatch.LogPage, error)
+	StartExec(ctx context.Context, p hub.Principal, r dispatch.ExecRequest) (dispatch.ExecPage, error)
+	WaitExec(ctx context.Context, p hub.Principal, r dispatch.WaitExecRequest) (dispatch.ExecPage, error)
+	StopExec(ctx context.Context, p hub.Principal, jobID, execID string) (dispatch.ExecPage, error)
+	StartCopy(ctx context.Context, p hub.Principal, r dispatch.CopyRequest) (dispatch.ExecPage, error)
+	EndHold(ctx context.Context, p hub.Principal, jobID string) (dispatch.JobView, error)
 
 	AnnounceSource(ctx context.Context, p hub.Principal, r dispatch.SourceRequest) (dispatch.UploadTicket, error)
 
@@ -72,6 +77,7 @@ func Operations(s Services) []Operation {
 		submitJob(s), checkJob(s), waitJob(s), getJob(s), listJobs(s), cancelJob(s), retryJob(s), explainJob(s),
 		readJobLog(s), listArtifacts(s), readArtifact(s),
 		uploadSource(s),
+		execInJob(s), waitExec(s), stopExec(s), endHold(s), startCopy(s),
 		listRunners(s), pairRunner(s), revokeRunner(s),
 		listWorkspaceRunners(s), pairWorkspaceRunner(s), revokeWorkspaceRunner(s),
 		whoami(s),

@@ -17,7 +17,7 @@ import (
 // This file maps the domain to the wire contract. Lists are never nil: [] and
 // null are different things to a client that validates.
 
-func jobView(v dispatch.JobView) (mcp.Job, error) {
+func jobView(now time.Time, v dispatch.JobView) (mcp.Job, error) {
 	j := v.Job
 	out := mcp.Job{
 		ID: j.ID, Name: v.Payload.Name, State: string(j.State), Owner: string(j.Owner), Workspace: v.Workspace, Target: v.Target,
@@ -27,6 +27,7 @@ func jobView(v dispatch.JobView) (mcp.Job, error) {
 		Failure:   failureView(j.Failure), RetryOf: v.Payload.RetryOf,
 		CreatedAt: j.CreatedAt, StartedAt: optional(j.StartedAt), FinishedAt: optional(j.EndedAt), LogBytes: v.LogSize,
 	}
+	out.Held = heldView(now, j.Held)
 	if !j.StartedAt.IsZero() && !j.EndedAt.IsZero() {
 		out.DurationMS = ms(j.EndedAt.Sub(j.StartedAt))
 	}
@@ -57,6 +58,13 @@ func resultView(stored []byte) (*mcp.Result, error) {
 	return &r, nil
 }
 
+func heldView(now time.Time, h *hub.Held) *mcp.Held {
+	if h == nil {
+		return nil
+	}
+	return &mcp.Held{Until: h.Until, LeftMS: ms(h.Until.Sub(now)), Status: string(h.State), ExitCode: h.ExitCode}
+}
+
 func failureView(f *hub.Failure) *mcp.Failure {
 	if f == nil {
 		return nil
@@ -64,8 +72,8 @@ func failureView(f *hub.Failure) *mcp.Failure {
 	return &mcp.Failure{Class: string(f.Class), Message: f.Message, Hint: f.Hint, Container: f.Container}
 }
 
-func submitResultView(r dispatch.SubmitResult) (mcp.SubmitJobResult, error) {
-	job, err := jobView(r.Job)
+func submitResultView(now time.Time, r dispatch.SubmitResult) (mcp.SubmitJobResult, error) {
+	job, err := jobView(now, r.Job)
 	out := mcp.SubmitJobResult{Job: job, Existing: r.Existing}
 	for _, n := range r.Notices {
 		out.Notices = append(out.Notices, mcp.Notice{Code: string(n.Code), Message: n.Message, Hint: n.Hint})
@@ -100,14 +108,18 @@ func reasonsView(reasons []hub.Reason) []mcp.Reason {
 	return out
 }
 
-func waitResultView(r dispatch.WaitResult) (mcp.WaitJobResult, error) {
+func waitResultView(now time.Time, r dispatch.WaitResult) (mcp.WaitJobResult, error) {
 	out := mcp.WaitJobResult{
 		JobID: r.Job.ID, State: string(r.Job.State), Phase: r.Job.Phase, Step: r.Job.Step, Done: r.Done,
+		Held:    heldView(now, r.Job.Held),
 		Failure: failureView(r.Job.Failure), Lines: linesView(r.Lines), Omitted: r.Omitted, NextCursor: r.NextCursor,
 	}
 	result, err := resultView(r.Result)
-	if result != nil {
+	switch {
+	case result != nil:
 		out.ExitCode = result.ExitCode
+	case r.Job.Held != nil:
+		out.ExitCode = r.Job.Held.ExitCode
 	}
 	return out, err
 }

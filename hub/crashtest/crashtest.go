@@ -4,6 +4,7 @@
 package crashtest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/runnerhub/runnerhub/hub"
@@ -40,7 +41,7 @@ const most = 200
 // the same data.
 func Run(t *testing.T, healthy hub.Store, victim Victim) {
 	t.Helper()
-	for _, c := range useCases {
+	for _, c := range slices.Concat(useCases, execCases) {
 		t.Run(c.name, func(t *testing.T) {
 			for _, m := range []Moment{Before, After} {
 				n := 1

@@ -32,6 +32,7 @@ type world struct {
 	job    string
 	lease  *dispatch.Lease
 	upload string // its capability
+	exec   string // id of a request to reach into the job
 	code   string
 	pair   string // id of a pairing
 }

@@ -92,7 +92,7 @@ func (s *Service) change(p hub.Principal, d hub.Decision, payload hub.JobPayload
 
 func (s *Service) applied(d hub.Decision, payload hub.JobPayload) {
 	if d.Action != "" {
-		s.changed(d.Job.ID, d.Job.State.Ended() || d.Action == hub.ActCancelRequested)
+		s.changed(d.Job.ID, d.Job.State.Ended() || d.Action == hub.ActCancelRequested || d.Action == hub.ActJobHeld)
 	}
 	s.recent.wrote(d.Job, payload)
 	if d.Guard.State == hub.JobQueued {

@@ -94,6 +94,8 @@ func (s *Service) explainLive(ctx context.Context, out *Explanation) error {
 		out.Summary = fmt.Sprintf("The job is being canceled; %s is stopping it.", label)
 	case j.State == hub.JobLeased:
 		out.Summary = fmt.Sprintf("%s was handed attempt %d and has not begun it yet.", label, j.Attempt)
+	case j.Held != nil:
+		out.explainHeld(label, now)
 	default:
 		out.Summary = fmt.Sprintf("%s runs attempt %d of the job (%s).", label, j.Attempt, phase(j))
 	}
@@ -104,6 +106,19 @@ func (s *Service) explainLive(ctx context.Context, out *Explanation) error {
 		"Follow it with wait_job; read_job_log shows what it wrote.",
 		fmt.Sprintf("It is ended by %s at the latest.", j.DeadlineAt.Format(time.RFC3339)))
 	return nil
+}
+
+// explainHeld says how a held attempt failed, and what can be done while it is there.
+func (e *Explanation) explainHeld(label string, now time.Time) {
+	j := e.Job
+	failed := j
+	failed.State = j.Held.State
+	left := max(0, j.Held.Until.Sub(now)).Round(time.Second)
+	e.Summary = fmt.Sprintf("%s Its topology is held on %s for %s more.", endedWords(failed), label, left)
+	if j.Failure.Hint != "" {
+		e.Next = append(e.Next, fullStop(j.Failure.Hint))
+	}
+	e.Next = append(e.Next, "Look into its containers with exec_in_job; end_hold lets go of them, and the job ends.")
 }
 
 func phase(j hub.Job) string {

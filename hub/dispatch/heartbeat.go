@@ -29,12 +29,22 @@ func (s *Service) Heartbeat(ctx context.Context, p hub.Principal, r HeartbeatReq
 	w := s.watch.add(r.JobID)
 	defer s.watch.remove(w)
 
+	if h := r.Held; h != nil {
+		if !h.Failure.Class.Known() {
+			return HeartbeatResult{}, hub.Errorf(hub.InvalidArgument, "failure class %q is not known", clip(string(h.Failure.Class), 40))
+		}
+		f := &h.Failure
+		f.Message, f.Hint, f.Container = bound(f.Message, maxMessage), bound(f.Hint, maxMessage), bound(f.Container, maxStep)
+	}
 	moved := false
 	d, err := s.decide(ctx, r.JobID, p, func(j hub.Job, pl hub.JobPayload) (hub.Decision, error) {
 		if err := holds(p.Runner, j); err != nil {
 			return hub.Decision{}, err
 		}
 		moved = j.Phase != r.Phase || j.Step != r.Step
+		if r.Held != nil {
+			return hub.Hold(j, pl, r.Proof, *r.Held, s.clock.now(), s.policy)
+		}
 		return hub.Heartbeat(j, pl, r.Proof, r.Phase, bound(r.Step, maxStep), bound(r.Progress, maxReason), s.clock.now(), s.policy)
 	})
 	if err != nil {
@@ -58,7 +68,7 @@ func (s *Service) holdHeartbeat(ctx context.Context, r HeartbeatRequest, j hub.J
 	}
 	for {
 		out, err := s.directive(ctx, r, j)
-		if err != nil || out.State != HeartbeatHeld || wait <= 0 {
+		if err != nil || out.State != HeartbeatHeld || len(out.Orders) > 0 || wait <= 0 {
 			return out, err
 		}
 		switch err := h.wait(w.ch); {
@@ -94,12 +104,12 @@ func (s *Service) directive(ctx context.Context, r HeartbeatRequest, j hub.Job) 
 	now := s.clock.now()
 	left := func(t time.Time) time.Duration { return max(0, t.Sub(now)) }
 	out := HeartbeatResult{State: HeartbeatHeld, TTL: left(j.LeaseExpiresAt), Deadline: left(j.DeadlineAt)}
-	if j.CancelRequestedAt.IsZero() {
-		return out, nil
-	}
 	payload, err := s.recent.payload(ctx, s.store, j.ID)
 	if err != nil {
 		return HeartbeatResult{}, err
+	}
+	if out.Orders, err = s.orders(ctx, j, payload); err != nil || j.CancelRequestedAt.IsZero() {
+		return out, err
 	}
 	out.State, out.Reason, out.Grace = HeartbeatCancel, j.CancelReason, payload.Grace
 	return out, nil
@@ -114,10 +124,12 @@ func staleOr(err error) (HeartbeatResult, error) {
 }
 
 func checkHeartbeat(r HeartbeatRequest) error {
-	phases := []string{"preparing", "pulling", "starting_services", "running", "collecting"}
+	phases := []string{"preparing", "pulling", "starting_services", "running", "collecting", hub.PhaseHeld}
 	switch {
 	case !slices.Contains(phases, r.Phase):
-		return hub.Errorf(hub.InvalidArgument, "phase %q is none of preparing, pulling, starting_services, running, collecting", clip(r.Phase, 40))
+		return hub.Errorf(hub.InvalidArgument, "phase %q is none of preparing, pulling, starting_services, running, collecting, held", clip(r.Phase, 40))
+	case (r.Phase == hub.PhaseHeld) != (r.Held != nil):
+		return hub.Errorf(hub.InvalidArgument, "the phase held and what failed go together")
 	case len(r.Step) > maxStep:
 		return hub.Errorf(hub.InvalidArgument, "step has %d bytes and may have %d", len(r.Step), maxStep)
 	case len(r.Progress) > maxReason:

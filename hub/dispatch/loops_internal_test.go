@@ -47,6 +47,8 @@ func (h *hints) Lead(context.Context, string, string, time.Time, time.Time) (boo
 
 func (h *hints) Resign(context.Context, string, string) error { return nil }
 
+func (h *hints) ExpiredExecs(context.Context, time.Time, int) ([]hub.Exec, error) { return nil, nil }
+
 func (h *hints) DeleteKeys(context.Context, time.Time, hub.KeyPos, int) (hub.KeyPos, error) {
 	return hub.KeyPos{}, nil
 }

@@ -49,6 +49,7 @@ func (s *Service) parse(text []byte) (plan, []SpecProblem, error) {
 		maxAttempts: spec.Retry.MaxAttempts, group: spec.Concurrency.Group,
 	}
 	p.payload.CancelRunning = spec.Concurrency.CancelRunning
+	p.payload.Hold, p.payload.Exec = time.Duration(spec.HoldOnFailure), spec.Exec
 	for _, c := range spec.Retry.On {
 		p.payload.RetryOn = append(p.payload.RetryOn, hub.Class(c))
 	}
@@ -71,6 +72,13 @@ func (s *Service) beyondPolicy(spec *topology.Spec) []SpecProblem {
 			Field: "timeout", Code: topology.ProblemOutOfRange,
 			Message: fmt.Sprintf("%s is more than the %s that this hub allows", t, s.policy.MaxTimeout),
 			Hint:    "split the job, or ask the hub's operator for a longer limit",
+		}}
+	}
+	if t := time.Duration(spec.HoldOnFailure); t > s.policy.MaxHold {
+		return []SpecProblem{{
+			Field: "hold_on_failure", Code: topology.ProblemOutOfRange,
+			Message: fmt.Sprintf("%s is more than the %s that this hub allows", t, s.policy.MaxHold),
+			Hint:    "hold it for less, or ask the hub's operator for a longer limit",
 		}}
 	}
 	return nil

@@ -146,7 +146,7 @@ func (s *Service) await(ctx context.Context, jobID string, wait time.Duration) {
 	defer h.stop()
 	for {
 		j, err := s.store.GetJob(ctx, jobID)
-		if err != nil || j.State.Ended() || h.wait(w.ch) != nil {
+		if err != nil || j.State.Ended() || j.Held != nil || h.wait(w.ch) != nil {
 			return
 		}
 	}

@@ -29,7 +29,7 @@ func (s *Service) runSweep(ctx context.Context) {
 		}
 		if err == nil && time.Since(last) >= parked && s.Leads() {
 			last = time.Now()
-			err = s.sweepQueued(ctx, s.lead)
+			err = errors.Join(s.sweepQueued(ctx, s.lead), s.sweepExecs(ctx))
 		}
 		if err != nil && ctx.Err() == nil {
 			s.log.Warn("a sweep was not finished", "error", err)
@@ -49,7 +49,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 	if err := s.syncClock(ctx); err != nil {
 		return err
 	}
-	return errors.Join(s.sweepLive(ctx, always), s.sweepQueued(ctx, always))
+	return errors.Join(s.sweepLive(ctx, always), s.sweepQueued(ctx, always), s.sweepExecs(ctx))
 }
 
 // syncClock measures how far the local clock is from the store's, and whether the store is in reach.

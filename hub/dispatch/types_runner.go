@@ -57,9 +57,10 @@ type Lease struct {
 type HeartbeatRequest struct {
 	JobID    string
 	Proof    hub.Proof
-	Phase    string // preparing, pulling, starting_services, running or collecting
-	Step     string // at most 256 bytes
-	Progress string // at most 200 bytes
+	Phase    string          // preparing, pulling, starting_services, running, collecting or held
+	Step     string          // at most 256 bytes
+	Progress string          // at most 200 bytes
+	Held     *hub.HoldReport // with phase held: how the attempt failed
 	Wait     time.Duration
 }
 
@@ -80,6 +81,7 @@ type HeartbeatResult struct {
 	Grace    time.Duration // of a cancel
 	TTL      time.Duration // left of the lease
 	Deadline time.Duration // left of the attempt
+	Orders   []ExecOrder   // what callers ask of the attempt's containers
 }
 
 // SettleRequest reports an attempt's end.

@@ -60,7 +60,7 @@ func (s *Service) Wait(ctx context.Context, p hub.Principal, r WaitRequest) (Wai
 func (s *Service) news(ctx context.Context, j hub.Job, cur cursor, r WaitRequest) (_ WaitResult, enough bool, err error) {
 	if r.Cursor == "" {
 		out, err := s.lastWords(ctx, j)
-		return out, err == nil && (!r.UntilEnd || out.Done), err
+		return out, err == nil && (!r.UntilEnd || out.Done || j.Held != nil), err
 	}
 	out := WaitResult{Job: j}
 	bag := &lineBag{room: maxLines, text: maxText, long: joblog.MaxPayload}
@@ -77,7 +77,7 @@ func (s *Service) news(ctx context.Context, j hub.Job, cur cursor, r WaitRequest
 	cur.state = stateOf(j)
 	out.Lines, out.NextCursor = bag.lines, cur.String()
 	if r.UntilEnd {
-		return out, out.Done || bag.full(), nil
+		return out, out.Done || bag.full() || j.Held != nil && told != cur.state, nil // that it failed is known
 	}
 	return out, out.Done || len(out.Lines) > 0 || told != cur.state, nil
 }

@@ -26,8 +26,21 @@ func copyFailure(f *hub.Failure) *hub.Failure {
 }
 
 func copyJob(j hub.Job) hub.Job {
-	j.LeaseDigest, j.Failure = bytes.Clone(j.LeaseDigest), copyFailure(j.Failure)
+	j.LeaseDigest, j.Failure, j.Held = bytes.Clone(j.LeaseDigest), copyFailure(j.Failure), copyHeld(j.Held)
 	return j
+}
+
+func copyHeld(h *hub.Held) *hub.Held {
+	if h == nil {
+		return nil
+	}
+	c := *h
+	c.Until = stored(c.Until)
+	if c.ExitCode != nil {
+		code := *c.ExitCode
+		c.ExitCode = &code
+	}
+	return &c
 }
 
 // storedJob is a job as it comes back.

@@ -42,6 +42,7 @@ type Store struct {
 	blobs   map[string]*blob
 
 	leaders map[string]leader // by task
+	execs   map[string]*hub.Exec
 
 	events    map[string][]hub.Event // by job
 	lastEvent int64
@@ -72,7 +73,7 @@ func New() *Store {
 		live: &btree.Map[string, *row]{}, holds: map[string]*btree.Map[string, *row]{}, counts: map[hub.Owner]map[string]int{},
 		parts: map[part]int{}, groupHolders: map[hub.Group]string{}, groupQueues: map[hub.Group]*btree.BTreeG[*row]{},
 		uploads: map[string]*upload{}, blobs: map[string]*blob{},
-		leaders: map[string]leader{}, owned: map[hub.Owner]*btree.Map[string, *row]{}, logs: map[string]*attempt{}, events: map[string][]hub.Event{},
+		leaders: map[string]leader{}, execs: map[string]*hub.Exec{}, owned: map[hub.Owner]*btree.Map[string, *row]{}, logs: map[string]*attempt{}, events: map[string][]hub.Event{},
 		runners: map[string]*hub.Runner{}, byOwner: map[hub.Owner]*btree.Map[string, *hub.Runner]{}, byToken: map[string]*hub.Runner{},
 		pairings: map[string]*hub.Pairing{}, codes: map[string]*hub.Pairing{}, tokens: map[string]*hub.Pairing{},
 		users: map[string]hub.User{}, logins: map[string]string{}, workspaces: map[string]hub.Workspace{}, slugs: map[string]string{},

@@ -35,6 +35,7 @@ var rowFields = append([]field[*hub.Change]{
 	of("queued_at", "timestamptz", func(c *hub.Change) stamp { return stamp(c.Job.QueuedAt) }),
 	of("started_at", "timestamptz", func(c *hub.Change) stamp { return stamp(c.Job.StartedAt) }),
 	of("ended_at", "timestamptz", func(c *hub.Change) stamp { return stamp(c.Job.EndedAt) }),
+	of("held", "text", func(c *hub.Change) *string { return document(c.Job.Held) }),
 }, failureFields("failure_", func(c *hub.Change) *hub.Failure { return c.Job.Failure })...)
 
 // changeFields are the event of a change, which nearly every one has.

@@ -42,6 +42,8 @@ var enqueueFields = slices.Concat([]field[*hub.EnqueueParams]{
 	of("retry_of", "text", func(p *hub.EnqueueParams) string { return p.Payload.RetryOf }),
 	of("needs", "text", func(p *hub.EnqueueParams) string { return text(p.Payload.Needs) }),
 	of("cancel_running", "boolean", func(p *hub.EnqueueParams) bool { return p.Payload.CancelRunning }),
+	of("hold_ns", "bigint", func(p *hub.EnqueueParams) int64 { return int64(p.Payload.Hold) }),
+	of("allows_exec", "boolean", func(p *hub.EnqueueParams) bool { return p.Payload.Exec }),
 
 	of("key", "text", func(p *hub.EnqueueParams) string { return text(p.IdempotencyKey) }),
 	of("fingerprint", "bytea", func(p *hub.EnqueueParams) []byte { return nonNil(p.Fingerprint) }),
@@ -170,6 +172,7 @@ func scanPayload(row pgx.CollectableRow) (hub.JobPayload, error) {
 type jobRow struct {
 	job     hub.Job
 	failure failureRow
+	held    []byte
 }
 
 func (r *jobRow) dest() []any {
@@ -181,11 +184,12 @@ func (r *jobRow) dest() []any {
 		&j.Phase, &j.Step, &j.Progress, (*stamp)(&j.CancelRequestedAt), &j.CancelReason,
 	}
 	d = append(d, r.failure.dest()...)
-	return append(d, (*stamp)(&j.CreatedAt), (*stamp)(&j.QueuedAt), (*stamp)(&j.StartedAt), (*stamp)(&j.EndedAt), &j.Group)
+	return append(d, (*stamp)(&j.CreatedAt), (*stamp)(&j.QueuedAt), (*stamp)(&j.StartedAt), (*stamp)(&j.EndedAt), &j.Group, &r.held)
 }
 
 func (r *jobRow) take() hub.Job {
 	r.job.Failure = r.failure.take()
+	r.job.Held = undocumented[hub.Held](r.held)
 	return r.job
 }
 
@@ -193,13 +197,14 @@ func (r *jobRow) take() hub.Job {
 type payloadRow struct {
 	payload                   hub.JobPayload
 	requires, labels, retryOn []string
-	timeout, grace            int64
+	timeout, grace, hold      int64
 }
 
 func (r *payloadRow) dest() []any {
 	p := &r.payload
 	return []any{
 		&p.JobID, &p.Name, &r.requires, &r.labels, &r.timeout, &r.grace, &r.retryOn, &p.SubmittedBy, &p.RetryOf, &p.CancelRunning, &p.Needs,
+		&r.hold, &p.Exec,
 	}
 }
 
@@ -207,6 +212,6 @@ func (r *payloadRow) take() hub.JobPayload {
 	p := r.payload
 	p.Requires, p.Labels = orNil[string](r.requires), orNil[string](r.labels)
 	p.RetryOn = orNil[hub.Class](r.retryOn)
-	p.Timeout, p.Grace = time.Duration(r.timeout), time.Duration(r.grace)
+	p.Timeout, p.Grace, p.Hold = time.Duration(r.timeout), time.Duration(r.grace), time.Duration(r.hold)
 	return p
 }

@@ -32,7 +32,7 @@ const (
 		cancel_requested_at = o.cancel_requested_at, cancel_reason = o.cancel_reason,
 		failure_class = o.failure_class, failure_message = o.failure_message,
 		failure_hint = o.failure_hint, failure_container = o.failure_container,
-		queued_at = o.queued_at, started_at = o.started_at, ended_at = o.ended_at`
+		queued_at = o.queued_at, started_at = o.started_at, ended_at = o.ended_at, held = o.held::jsonb`
 
 	itsRow = `j.id = o.id AND j.state = o.guard_state AND j.epoch = o.guard_epoch AND j.revision = o.guard_revision`
 )

@@ -28,4 +28,5 @@ const (
 	lockQueue     = 1 // enqueueing under a cap, by queue key
 	lockOwner     = 2 // leasing under a cap, by owner
 	lockBootstrap = 3
+	lockExecs     = 4 // requests to reach into a job, by the job
 )

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -84,4 +85,26 @@ func (r *failureRow) take() *hub.Failure {
 	return &hub.Failure{
 		Class: hub.Class(*r.class), Message: word(r.message), Hint: word(r.hint), Container: word(r.container),
 	}
+}
+
+// document is a value that the schema has as JSON, NULL for nil.
+func document[T any](v *T) *string {
+	if v == nil {
+		return nil
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // numbers, times and words cannot fail
+	}
+	s := string(b)
+	return &s
+}
+
+// undocumented reads a document; what no version of ours has written is as good as nothing.
+func undocumented[T any](b []byte) *T {
+	v := new(T)
+	if len(b) == 0 || json.Unmarshal(b, v) != nil {
+		return nil
+	}
+	return v
 }

@@ -72,7 +72,7 @@ func RunOn(
 	}
 	ops := api.Operations(api.Services{Jobs: jobs, Roster: roster, Accounts: ids})
 	srv := web.NewServer(web.New(web.Options{
-		Operations: ops, Auth: ids, MCP: mcpserver.New(ops, log), Logs: jobs, Uploads: jobs, Sources: jobs, Files: jobs, Log: log,
+		Operations: ops, Auth: ids, MCP: mcpserver.New(ops, log), Logs: jobs, Uploads: jobs, Sources: jobs, Files: jobs, Execs: jobs, Log: log,
 		Ready: store.Ping, Drain: draining,
 		PublicURL: s.PublicURL, AllowedHosts: s.AllowHosts, AllowedOrigins: s.AllowOrigins,
 		TrustedProxies: proxies, TLS: scheme == "https",

@@ -81,6 +81,7 @@ func (s *Settings) serveFlags(f *pflag.FlagSet) {
 	f.DurationVar(&p.NoRunnerTimeout, "no-runner-timeout", p.NoRunnerTimeout, "a job is rejected after this long without an eligible runner online")
 	f.DurationVar(&p.Timeout, "timeout", p.Timeout, "of an attempt whose spec names none")
 	f.DurationVar(&p.MaxTimeout, "max-timeout", p.MaxTimeout, "the most that a spec may ask for")
+	f.DurationVar(&p.MaxHold, "max-hold", p.MaxHold, "the most that a spec may ask to be held after a failure; 0 is no hold")
 	f.DurationVar(&p.DeadlineMargin, "deadline-margin", p.DeadlineMargin, "from an attempt's timeout to the hub's deadline, for stopping and reporting")
 	f.DurationVar(&p.CancelGrace, "cancel-grace", p.CancelGrace, "SIGTERM to SIGKILL where the spec names none")
 	f.DurationVar(&p.CancelMargin, "cancel-margin", p.CancelMargin, "a canceled attempt not reported by its grace plus this is settled by the hub")
@@ -94,6 +95,8 @@ func (s *Settings) serveFlags(f *pflag.FlagSet) {
 	f.IntVar(&p.MaxRunning, "max-running", p.MaxRunning, "live attempts of one workspace, or of one person's own runners")
 	f.IntVar(&p.MaxRunningPerWorkspace, "max-running-per-workspace", p.MaxRunningPerWorkspace, "live attempts of one workspace's jobs on one owner's runners; 0 is no cap")
 	f.Int64Var(&p.MaxLogBytes, "max-log-bytes", p.MaxLogBytes, "of one attempt's log; beyond it the middle is dropped")
+	f.Int64Var(&p.MaxExecBytes, "max-exec-bytes", p.MaxExecBytes, "of the output of a command in a job; the rest is dropped")
+	f.Int64Var(&p.MaxCopyBytes, "max-copy-bytes", p.MaxCopyBytes, "of an archive that is copied into or out of a job")
 	f.DurationVar(&p.LogGrace, "log-grace", p.LogGrace, "how long after an attempt's end its log may still arrive")
 	f.DurationVar(&p.Retention, "retention", p.Retention, "how long after its end a job is kept, with its events and log; 0 keeps all")
 	f.IntVar(&p.MaxArtifacts, "max-artifacts", p.MaxArtifacts, "files that one attempt may leave")
@@ -202,6 +205,10 @@ func (s *Settings) check() error {
 		return errors.New("--first-heartbeat, --no-runner-timeout, --sweep, --deadline-margin and --stale-after must be above zero")
 	case p.BackupPoll <= 0 || p.BackupPoll > hub.DefaultPolicy().BackupPoll:
 		return fmt.Errorf("--backup-poll must be above zero and at most %s", hub.DefaultPolicy().BackupPoll)
+	case p.MaxHold < 0 || p.MaxHold > hub.DefaultPolicy().MaxTimeout:
+		return fmt.Errorf("--max-hold must be 0 to %s", hub.DefaultPolicy().MaxTimeout)
+	case p.MaxExecBytes < 64<<10 || p.MaxCopyBytes < 64<<10:
+		return errors.New("--max-exec-bytes and --max-copy-bytes must be at least 64 KiB")
 	case p.Timeout <= 0 || p.Timeout > p.MaxTimeout:
 		return fmt.Errorf("--timeout (%s) must be above zero and at most --max-timeout (%s)", p.Timeout, p.MaxTimeout)
 	case p.OfflineAfter < p.StaleAfter:

@@ -122,7 +122,7 @@ func rowArgs(j hub.Job) []any {
 		j.Phase, j.Step, j.Progress, stamp(j.CancelRequestedAt), j.CancelReason,
 	)
 	args = append(args, failureArgs(j.Failure)...)
-	return append(args, stamp(j.QueuedAt), stamp(j.StartedAt), stamp(j.EndedAt))
+	return append(args, stamp(j.QueuedAt), stamp(j.StartedAt), stamp(j.EndedAt), document[hub.Held]{&j.Held})
 }
 
 // ListAttempts implements hub.JobStore.

@@ -6,7 +6,7 @@ const (
 			lease_runner_id = ?, lease_digest = ?, lease_request_id = ?, lease_expires_at = ?, deadline_at = ?,
 			phase = ?, step = ?, progress = ?, cancel_requested_at = ?, cancel_reason = ?,
 			failure_class = ?, failure_message = ?, failure_hint = ?, failure_container = ?,
-			queued_at = ?, started_at = ?, ended_at = ?
+			queued_at = ?, started_at = ?, ended_at = ?, held = ?
 		WHERE id = ? AND state = ? AND epoch = ? AND revision = ?`
 
 	selectRevoked = `SELECT EXISTS (SELECT 1 FROM runners WHERE id = ? AND revoked_at IS NOT NULL)`

@@ -6,10 +6,10 @@ const (
 		j.lease_runner_id, j.lease_digest, j.lease_request_id, j.lease_expires_at, j.deadline_at,
 		j.phase, j.step, j.progress, j.cancel_requested_at, j.cancel_reason,
 		j.failure_class, j.failure_message, j.failure_hint, j.failure_container,
-		j.created_at, j.queued_at, j.started_at, j.ended_at, j.concurrency_group`
+		j.created_at, j.queued_at, j.started_at, j.ended_at, j.concurrency_group, j.held`
 	// A payload without its spec.
 	payloadColumns = `p.job_id, p.name, p.requires, p.labels, p.timeout_ns, p.grace_ns, p.retry_on, p.submitted_by, p.retry_of,
-		p.cancel_running, p.needs`
+		p.cancel_running, p.needs, p.hold_ns, p.allows_exec`
 
 	selectKey = `SELECT job_id, fingerprint FROM idempotency_keys WHERE scope = ? AND key = ?`
 	insertKey = `INSERT INTO idempotency_keys (scope, key, fingerprint, job_id, created_at) VALUES (?, ?, ?, ?, ?)`
@@ -27,8 +27,8 @@ const (
 			created_at, queued_at, started_at, ended_at, concurrency_group)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	insertPayload = `INSERT INTO job_payloads
-			(job_id, name, requires, labels, timeout_ns, grace_ns, retry_on, submitted_by, retry_of, cancel_running, needs, spec)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+			(job_id, name, requires, labels, timeout_ns, grace_ns, retry_on, submitted_by, retry_of, cancel_running, needs, hold_ns, allows_exec, spec)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 	selectJob     = `SELECT ` + jobColumns + ` FROM jobs j WHERE j.id = ?`
 	selectPayload = `SELECT ` + payloadColumns + `, p.spec FROM job_payloads p WHERE p.job_id = ?`

@@ -89,6 +89,31 @@ func detail(m map[string]string) any {
 	return string(b)
 }
 
+// document is a value that the schema has as JSON, NULL for nil.
+type document[T any] struct{ value **T }
+
+// Value implements driver.Valuer.
+func (d document[T]) Value() (driver.Value, error) {
+	if *d.value == nil {
+		return nil, nil
+	}
+	b, err := json.Marshal(*d.value)
+	return string(b), err
+}
+
+// Scan implements sql.Scanner.
+func (d document[T]) Scan(v any) error {
+	*d.value = nil
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case string:
+		*d.value = new(T)
+		return json.Unmarshal([]byte(v), *d.value)
+	}
+	return fmt.Errorf("sqlite: a document is %T", v)
+}
+
 // orNull stores no bytes as NULL.
 func orNull(b []byte) any {
 	if len(b) == 0 {

@@ -37,6 +37,7 @@ func Run(t *testing.T, open func(t *testing.T) hub.Store) {
 		"Keys":      keyTests(),
 		"Pairings":  pairingTests(),
 		"Store":     storeTests(),
+		"Execs":     execTests(),
 	} {
 		t.Run(topic, func(t *testing.T) {
 			for _, c := range tests {

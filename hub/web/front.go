@@ -22,6 +22,7 @@ type Options struct {
 	Uploads    Uploads
 	Files      Files
 	Sources    Sources
+	Execs      Execs
 	Log        *slog.Logger
 	Ready      func(context.Context) error // whether the store can be used; nil: always
 	Drain      <-chan struct{}             // closed when the hub shuts down; nil: never
@@ -52,6 +53,7 @@ func New(o Options) http.Handler {
 	mux.Handle(api.Base+"/sources/{job_id}/{attempt}/{token}", methods{http.MethodGet: getSource(o.Sources, o.Log)})
 	mux.Handle(api.UploadPath("{token}"), methods{http.MethodPut: putUpload(o.Uploads, o.Log)})
 	mux.Handle(api.ArtifactContent, readable(signedIn(getFile(o.Files, o.Log))))
+	execRoutes(mux, o, signedIn)
 	mux.Handle("/healthz", readable(http.HandlerFunc(healthz)))
 	mux.Handle("/readyz", readable(readyz(o.Ready, o.Drain, o.Log)))
 	mux.Handle(OpenAPIPath, readable(serveOpenAPI(o.Operations)))

@@ -123,7 +123,7 @@ func newDesk(t *testing.T, bucket hub.Bucket) *desk {
 	storetest.AddRunner(t, store, r)
 	roster := enroll.New(store, jobs.Now, hub.DefaultPolicy(), nil)
 	ops := api.Operations(api.Services{Jobs: jobs, Roster: roster, Accounts: accounts})
-	d.front = web.New(web.Options{Operations: ops, Auth: accounts, MCP: http.NotFoundHandler(), Logs: jobs, Uploads: jobs, Files: jobs, Log: log})
+	d.front = web.New(web.Options{Operations: ops, Auth: accounts, MCP: http.NotFoundHandler(), Logs: jobs, Uploads: jobs, Files: jobs, Execs: jobs, Log: log})
 
 	var lease mcp.LeaseJobResult
 	d.get(t, ops, mcp.ToolSubmitJob, `{"spec":"image: busybox\n"}`, new(mcp.SubmitJobResult))

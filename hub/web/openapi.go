@@ -27,6 +27,7 @@ func OpenAPI(ops []api.Operation) map[string]any {
 		api.UploadPath("{token}"): object{"put": uploadEntry()},
 		filePath:                  object{"get": fileEntry()},
 	}
+	execPaths(paths)
 	for i := range ops {
 		op := &ops[i]
 		path := api.Base + op.Route.Path

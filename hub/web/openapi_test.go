@@ -64,6 +64,14 @@ func TestOpenAPIAndRoutesAgree(t *testing.T) {
 		}
 	}
 	served := []string{"PUT " + api.LogPath("{token}"), "PUT " + api.UploadPath("{token}"), "GET " + api.Base + "/jobs/{job_id}/files/{path}"}
+	for _, end := range []string{"POST begin", "POST end", "GET input", "PUT output"} {
+		method, name, _ := strings.Cut(end, " ")
+		served = append(served, method+" "+api.LogPath("{token}")+"/execs/{exec_id}/"+name)
+	}
+	for _, end := range []string{"PUT input", "GET output"} {
+		method, name, _ := strings.Cut(end, " ")
+		served = append(served, method+" "+api.Base+"/jobs/{job_id}/execs/{exec_id}/"+name)
+	}
 	for _, o := range api.Operations(api.Services{}) {
 		served = append(served, o.Route.Method+" "+api.Base+o.Route.Path)
 	}

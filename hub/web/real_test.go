@@ -66,7 +66,7 @@ func startHub(t *testing.T) *realHub {
 	ops := api.Operations(api.Services{Jobs: jobs, Roster: roster, Accounts: h.accounts})
 	s := httptest.NewUnstartedServer(nil)
 	s.Config = web.NewServer(web.New(web.Options{
-		Operations: ops, Auth: h.accounts, MCP: mcpserver.New(ops, log), Logs: jobs, Uploads: jobs, Files: jobs, Log: log, Ready: store.Ping, Drain: drain,
+		Operations: ops, Auth: h.accounts, MCP: mcpserver.New(ops, log), Logs: jobs, Uploads: jobs, Files: jobs, Execs: jobs, Log: log, Ready: store.Ping, Drain: drain,
 	}), log)
 	s.Start()
 	h.url = s.URL

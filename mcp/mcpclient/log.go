@@ -30,13 +30,23 @@ func (c *Client) PutLog(ctx context.Context, logURL string, offset int64, chunk 
 
 // bytesAt is a capability URL with the offset of what is sent there.
 func (c *Client) bytesAt(capability string, offset int64) (string, error) {
+	return c.below(capability, "", url.Values{"offset": {strconv.FormatInt(offset, 10)}})
+}
+
+// below is a capability URL, or one below it, with a query.
+func (c *Client) below(capability, end string, q url.Values) (string, error) {
 	u, err := c.capability(capability)
 	if err != nil {
 		return "", err
 	}
-	q := u.Query()
-	q.Set("offset", strconv.FormatInt(offset, 10))
-	u.RawQuery = q.Encode()
+	if end != "" {
+		u = u.JoinPath(end)
+	}
+	all := u.Query()
+	for name, values := range q {
+		all[name] = values
+	}
+	u.RawQuery = all.Encode()
 	return u.String(), nil
 }
 

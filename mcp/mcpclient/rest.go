@@ -36,6 +36,20 @@ func rest[Out any](ctx context.Context, c *Client, r request, s safety) (Out, er
 
 // send performs the request once. The answer of a successful one must be JSON, unless out is nil.
 func (c *conn) send(ctx context.Context, r request, out any) error {
+	return c.exchange(ctx, r, func(res *http.Response) error {
+		body, err := io.ReadAll(res.Body)
+		if err != nil || out == nil {
+			return err
+		}
+		if err := json.Unmarshal(body, out); err != nil {
+			return notUnderstood(r.name, err)
+		}
+		return nil
+	})
+}
+
+// exchange performs the request once and has the answer of a successful one read.
+func (c *conn) exchange(ctx context.Context, r request, read func(*http.Response) error) error {
 	req, err := http.NewRequestWithContext(ctx, r.method, r.url, bytes.NewReader(r.body))
 	if err != nil {
 		return badURL(Redact(r.url), "it is no URL")
@@ -59,15 +73,5 @@ func (c *conn) send(ctx context.Context, r request, out any) error {
 		return err
 	}
 	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		return err
-	}
-	if out == nil {
-		return nil
-	}
-	if err := json.Unmarshal(body, out); err != nil {
-		return notUnderstood(r.name, err)
-	}
-	return nil
+	return read(res)
 }
