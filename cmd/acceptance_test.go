@@ -58,6 +58,11 @@ func params(dir string, bus func(*testscript.Env) string) testscript.Params {
 			}
 			e.Setenv("DBUS_SESSION_BUS_ADDRESS", bus(e))
 			e.Setenv("DOCKER_HOST", os.Getenv("DOCKER_HOST"))
+			examples, err := filepath.Abs("../examples")
+			if err != nil {
+				return err
+			}
+			e.Setenv("EXAMPLES", examples)
 			e.Values[processes{}] = map[string]*process{}
 			return nil
 		},

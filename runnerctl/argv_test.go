@@ -112,14 +112,15 @@ func TestArgv(t *testing.T) {
 		argv[retry.Options]{line: "job_1 -f --timestamps --idempotency-key k --json",
 			want: retry.Options{JobID: "job_1", Follow: true, Timestamps: true, Key: "k", JSON: true}})
 	testArgv(t, "run", run.New, func(o *run.Options) { o.F = nil },
-		argv[run.Options]{line: "", want: run.Options{Slots: 1, WarmFor: 10 * time.Minute, LogLevel: "info", LogFormat: "text"}},
+		argv[run.Options]{line: "", want: run.Options{Slots: 1, MaxHold: time.Hour, WarmFor: 10 * time.Minute, LogLevel: "info", LogFormat: "text"}},
 		argv[run.Options]{line: "--slots 4 --drain-timeout 1m --warm-for 0 --log-level debug --log-format json",
-			want: run.Options{Slots: 4, DrainTimeout: time.Minute, LogLevel: "debug", LogFormat: "json"}},
-		argv[run.Options]{line: "--once", want: run.Options{Slots: 1, Once: true, WarmFor: 10 * time.Minute, LogLevel: "info", LogFormat: "text"}},
+			want: run.Options{Slots: 4, MaxHold: time.Hour, DrainTimeout: time.Minute, LogLevel: "debug", LogFormat: "json"}},
+		argv[run.Options]{line: "--once", want: run.Options{Slots: 1, MaxHold: time.Hour, Once: true, WarmFor: 10 * time.Minute, LogLevel: "info", LogFormat: "text"}},
 		argv[run.Options]{line: "--slots 257", refused: "--slots"},
 		argv[run.Options]{line: "--once --slots 2", refused: "--once"},
 		argv[run.Options]{line: "--warm-for -1s", refused: "--warm-for"},
-		argv[run.Options]{line: "--drain-timeout -1s", refused: "--drain-timeout"})
+		argv[run.Options]{line: "--drain-timeout -1s", refused: "--drain-timeout"},
+		argv[run.Options]{line: "--max-hold -1s", refused: "--max-hold"})
 	testArgv(t, "runners", runners.New, func(o *runners.Options) { o.F = nil },
 		argv[runners.Options]{line: "--workspace w --include-revoked --json", want: runners.Options{Workspace: "w", Revoked: true, JSON: true}},
 		argv[runners.Options]{line: "revoke box --workspace w", want: runners.Options{Revoke: "box", Workspace: "w"}},

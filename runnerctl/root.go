@@ -12,8 +12,10 @@ import (
 	"github.com/runnerhub/runnerhub/mcp"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/artifacts"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/cancel"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/cp"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/doctor"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/download"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/exec"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/explain"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/gc"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/jobs"
@@ -22,6 +24,7 @@ import (
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/logs"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/pair"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/policy"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/release"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/retry"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/run"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/runners"
@@ -88,6 +91,7 @@ func NewRoot(f *cmdutil.Factory) *cobra.Command {
 		policy.New(f, nil), doctor.New(f, nil),
 		login.New(f, nil), logout.New(f, nil),
 		submit.New(f, nil), jobs.New(f, nil), logs.New(f, nil), explain.New(f, nil), artifacts.New(f, nil), download.New(f, nil), cancel.New(f, nil), retry.New(f, nil),
+		exec.New(f, nil), cp.New(f, nil), release.New(f, nil),
 		runners.New(f, nil), version.New(f),
 		exitCodes(), environment(),
 	)

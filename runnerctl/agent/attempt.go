@@ -35,6 +35,7 @@ type attempt struct {
 	id     topology.Identity
 	logger *slog.Logger
 	keeper *keeper
+	door   *door
 	begun  bool // by an earlier process
 }
 
@@ -79,9 +80,22 @@ func (t *attempt) carry(h *held, e *entry, log *logSpool, run execute) {
 	t.logger.Info("running a job", "name", spec.Name, "image", spec.Image)
 
 	obs := &observer{ctx: h.ctx, keeper: t.keeper, log: log, stop: h.stop}
-	res := t.execute(h.ctx, run, topology.Work{Identity: t.id, Owner: t.lease.Owner, Spec: spec, Collect: t.collect(e), Save: e.saveCheckpoint}, e, obs)
+	work := topology.Work{
+		Identity: t.id, Owner: t.lease.Owner, Spec: spec, Collect: t.collect(e), Save: e.saveCheckpoint, Enter: t.door.open,
+	}
+	t.door.dir = spec.Workspace()
+	s := &stay{t: t, entry: e, log: log, obs: obs, limit: min(time.Duration(spec.HoldOnFailure), t.a.cfg.MaxHold)}
+	if s.limit > 0 {
+		work.Hold = s.hold
+	}
+	res := t.execute(h.ctx, run, work, e, obs)
+	t.door.close()
 	t.keeper.phaseIs(topology.PhaseCollecting, "")
-	t.guard(&res, func() { t.sendArtifacts(h.ctx, &res, obs) })
+	if s.sent {
+		res.Artifacts = s.artifacts
+	} else {
+		t.guard(&res, func() { t.sendArtifacts(h.ctx, &res, obs) })
+	}
 	log.Close()
 	size, _ := log.Size()
 	rep := t.report(context.Cause(h.ctx), res, obs.failure(), size)

@@ -53,6 +53,10 @@ type Config struct {
 	Slots int
 	// Once ends the runner after one job.
 	Once bool
+	// MaxHold is the most that a failed job is held for, whatever its spec asks; default an hour, negative for never.
+	MaxHold time.Duration
+	// Execs moves what callers ask of jobs' containers; nil lets nobody in.
+	Execs ExecClient
 	// DrainTimeout is how long a drain waits for the running jobs before it gives
 	// their leases back; 0 waits for as long as they take.
 	DrainTimeout time.Duration
@@ -99,6 +103,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Slots <= 0 || c.Once {
 		c.Slots = 1
+	}
+	if c.MaxHold == 0 {
+		c.MaxHold = time.Hour
 	}
 	if c.SpoolLimit <= 0 {
 		c.SpoolLimit = 64 << 20

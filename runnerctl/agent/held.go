@@ -12,6 +12,7 @@ type held struct {
 	stop context.CancelCauseFunc
 
 	keeper   *keeper
+	door     *door
 	free     func()
 	deadline *time.Timer // nil for none
 	life     context.Context
@@ -27,7 +28,9 @@ func (t *attempt) holdLease(free func(), remaining time.Duration) *held {
 	h.ctx, h.stop = context.WithCancelCause(t.a.hard)
 	h.life, h.endLife = context.WithCancel(context.Background())
 	t.keeper = newKeeper(t.a.client, t.lease, h.stop, t.logger, t.a.unpaired, t.a.hubIs)
-	h.keeper = t.keeper
+	t.door = newDoor(t.a.cfg.Execs, t.lease.LogURL, t.logger)
+	t.keeper.asked = t.door.take
+	h.keeper, h.door = t.keeper, t.door
 	if remaining > 0 {
 		h.deadline = time.AfterFunc(remaining, t.keeper.lose)
 	}
@@ -49,6 +52,7 @@ func (h *held) settled() {
 // end waits for the keeper.
 func (h *held) end() {
 	h.endLife()
+	h.door.close()
 	h.loops.Wait()
 	if h.deadline != nil {
 		h.deadline.Stop()

@@ -27,6 +27,8 @@ type keeper struct {
 	// unpaired is told when the hub refuses the runner itself, and hubIs whether the hub answers.
 	unpaired func(error)
 	hubIs    func(error)
+	// asked is handed what callers ask of the job's containers, as often as the hub tells it; nil where nobody wants to know.
+	asked func([]mcp.ExecOrder)
 
 	mu        sync.Mutex
 	phase     topology.Phase
@@ -36,6 +38,8 @@ type keeper struct {
 	stale     bool
 	reporting bool
 	fresh     chan struct{} // holds a value while the phase is news
+	held      *mcp.HoldArgs // how a held attempt failed
+	heldUntil time.Time     // by the monotonic clock
 }
 
 func newKeeper(c Client, l *mcp.Lease, stop context.CancelCauseFunc, logger *slog.Logger, unpaired, hubIs func(error)) *keeper {
@@ -50,7 +54,7 @@ func newKeeper(c Client, l *mcp.Lease, stop context.CancelCauseFunc, logger *slo
 func (k *keeper) acknowledge(ctx context.Context) bool {
 	pause := hubBackoff()
 	for {
-		err := k.beat(ctx, 0)
+		_, err := k.beat(ctx, 0)
 		if err == nil {
 			break
 		}
@@ -77,7 +81,7 @@ func (k *keeper) hold(ctx context.Context) {
 			held = 0 // it would be answered at once
 		}
 		begin := time.Now()
-		err := k.beat(ctx, held)
+		asked, err := k.beat(ctx, held)
 		switch {
 		case k.isStale():
 			return
@@ -87,8 +91,12 @@ func (k *keeper) hold(ctx context.Context) {
 			continue
 		}
 		pause.reset()
-		// A hub that does not hold the call is not asked more often than it wants.
-		if rest := every - time.Since(begin); rest > 0 && !sleep(ctx, rest) {
+		// A hub that does not hold the call is not asked more often than it wants, but where there is something to do.
+		gap := every
+		if asked {
+			gap = minBeatGap
+		}
+		if rest := gap - time.Since(begin); rest > 0 && !sleep(ctx, rest) {
 			return
 		}
 	}
@@ -110,24 +118,24 @@ func (k *keeper) tell(ctx context.Context) {
 		}
 		// The held heartbeat may have told it meanwhile; telling twice is harmless, and a failed
 		// one needs no repeating: the next held one tells the same.
-		if err := k.beat(ctx, 0); err != nil && ctx.Err() == nil {
+		if _, err := k.beat(ctx, 0); err != nil && ctx.Err() == nil {
 			k.logger.Debug("the hub was not told a phase", "err", err)
 		}
 	}
 }
 
-// beat sends one heartbeat and carries out the answer. The error is one after
+// beat sends one heartbeat and carries out the answer; asked says that callers want something. The error is one after
 // which the next may succeed.
-func (k *keeper) beat(ctx context.Context, wait time.Duration) error {
-	k.mu.Lock()
-	args := mcp.HeartbeatJobArgs{
-		LeaseProof: proofOf(k.lease), Phase: string(k.phase), Step: clip(k.step, 256), WaitMS: wait.Milliseconds(),
-	}
-	k.told = time.Now()
-	k.mu.Unlock()
+func (k *keeper) beat(ctx context.Context, wait time.Duration) (asked bool, err error) {
+	args := k.args(wait)
 	res, err := k.client.HeartbeatJob(ctx, args)
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return false, context.Cause(ctx)
+	}
+	if args.Held != nil && codeOf(err) == mcp.CodeInvalidArgument { // a hub of an earlier release
+		k.logger.Warn("the hub does not know of holds; it is not told of this one", "err", err)
+		k.holds(nil, 0)
+		return k.beat(ctx, 0)
 	}
 	if err != nil {
 		if refused(err) {
@@ -135,11 +143,11 @@ func (k *keeper) beat(ctx context.Context, wait time.Duration) error {
 		}
 		if lost(err) {
 			k.lose()
-			return nil
+			return false, nil
 		}
 		k.logger.Debug("a heartbeat failed", "err", err)
 		k.hubIs(err)
-		return err
+		return false, err
 	}
 	k.hubIs(nil)
 	switch res.State {
@@ -148,7 +156,47 @@ func (k *keeper) beat(ctx context.Context, wait time.Duration) error {
 	case mcp.HeartbeatCancel:
 		k.cancel(res)
 	}
-	return nil
+	if len(res.Requests) == 0 || k.asked == nil {
+		return false, nil
+	}
+	k.asked(res.Requests)
+	return true, nil
+}
+
+// args is what the next heartbeat says.
+func (k *keeper) args(wait time.Duration) mcp.HeartbeatJobArgs {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.told = time.Now()
+	args := mcp.HeartbeatJobArgs{
+		LeaseProof: proofOf(k.lease), Phase: string(k.phase), Step: clip(k.step, 256), WaitMS: wait.Milliseconds(),
+	}
+	if k.phase != topology.PhaseHeld {
+		return args
+	}
+	if k.held == nil { // not yet, or the hub would not understand
+		args.Phase = string(topology.PhaseRunning)
+		return args
+	}
+	h := *k.held
+	h.LeftMS = max(0, time.Until(k.heldUntil).Milliseconds())
+	args.Held = &h
+	return args
+}
+
+// holds tells the hub from now on how the attempt failed, and for how long its containers are held.
+func (k *keeper) holds(h *mcp.HoldArgs, left time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.phase, k.step = topology.PhaseHeld, ""
+	k.held, k.heldUntil = h, time.Now().Add(left)
+	if h == nil {
+		return
+	}
+	select {
+	case k.fresh <- struct{}{}:
+	default:
+	}
 }
 
 // lose ends the attempt: somebody else may run the job by now.

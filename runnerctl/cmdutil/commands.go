@@ -35,6 +35,10 @@ func command(tool string) string {
 		return "cancel"
 	case mcp.ToolRetryJob:
 		return "retry"
+	case mcp.ToolExecInJob:
+		return "exec"
+	case mcp.ToolEndHold:
+		return "release"
 	case mcp.ToolReadJobLog:
 		return "logs"
 	case mcp.ToolListRunners:

@@ -2,6 +2,7 @@ package follow
 
 import (
 	"strings"
+	"time"
 
 	"github.com/runnerhub/runnerhub/mcp"
 	"github.com/runnerhub/runnerhub/runnerctl/cmdutil"
@@ -12,6 +13,9 @@ import (
 func exit(io *iostreams.IOStreams, r mcp.WaitJobResult) error {
 	if r.State == "succeeded" {
 		return nil
+	}
+	if r.Held != nil {
+		r.State = r.Held.Status
 	}
 	io.Note("job %s %s", r.JobID, r.State)
 	if r.ExitCode != nil {
@@ -27,6 +31,10 @@ func exit(io *iostreams.IOStreams, r mcp.WaitJobResult) error {
 		}
 	}
 	io.Note("\n")
+	if h := r.Held; h != nil {
+		io.Note("  its containers are held for %s more: look into them with `runnerctl exec %s -- COMMAND`, let go of them with `runnerctl release %s`\n",
+			(time.Duration(h.LeftMS) * time.Millisecond).Round(time.Second), r.JobID, r.JobID)
+	}
 	return &cmdutil.ExitError{Code: exitCode(r)}
 }
 

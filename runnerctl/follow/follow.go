@@ -25,6 +25,7 @@ type Client interface {
 // still so, in milliseconds; and how many pieces of advice come with the first word on it.
 const (
 	firstWait  = 2_000
+	heldWait   = 1_000 // for the last lines of a job that is held
 	queuedWait = 10_000
 	maxAdvice  = 3
 )
@@ -66,7 +67,7 @@ func Run(ctx context.Context, c Client, io *iostreams.IOStreams, o Options) erro
 // watch prints until the job has ended and all of its log was shown. Changes of its state go to a terminal.
 func watch(ctx context.Context, c Client, p *Printer, jobID string) (mcp.WaitJobResult, error) {
 	cursor, shown, failed := "start", "", patience
-	wait, queued, why := int64(mcp.MaxWait), false, ""
+	wait, queued, held, why := int64(mcp.MaxWait), false, false, ""
 	for {
 		res, err := c.WaitJob(ctx, mcp.WaitJobArgs{JobID: jobID, Cursor: cursor, WaitMS: wait})
 		if err != nil {
@@ -93,6 +94,13 @@ func watch(ctx context.Context, c Client, p *Printer, jobID string) (mcp.WaitJob
 		}
 		if res.Done {
 			return res, nil
+		}
+		if res.Held != nil {
+			if held && len(res.Lines) == 0 { // the log's end has had time to come
+				return res, nil
+			}
+			held, cursor, wait = true, res.NextCursor, heldWait
+			continue
 		}
 		cursor = res.NextCursor
 		switch waits := res.State == "queued"; {

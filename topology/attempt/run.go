@@ -284,7 +284,7 @@ func (x *execution) finish(result *topology.Result) {
 	if !gone {
 		// Whoever takes the attempt up could not tell a service that was ended here from one that failed.
 		x.handOver(services)
-		result.Usage.Wall = time.Since(x.begin)
+		result.Usage.Wall = time.Since(x.begin) - x.held
 		x.saveResult(result)
 		x.leaveSet(result)
 		x.killServices(services)

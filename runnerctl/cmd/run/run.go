@@ -35,6 +35,7 @@ type Options struct {
 	DrainTimeout time.Duration
 	Subnets      string
 	WarmFor      time.Duration
+	MaxHold      time.Duration
 	LogLevel     string
 	LogFormat    string
 	Mirrors      []string
@@ -66,6 +67,8 @@ func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.C
 				return cmdutil.Usagef("--drain-timeout must not be negative")
 			case o.WarmFor < 0:
 				return cmdutil.Usagef("--warm-for must not be negative; 0 keeps no services between jobs")
+			case o.MaxHold < 0:
+				return cmdutil.Usagef("--max-hold must not be negative")
 			}
 			subnets, err := parseSubnets(o.Subnets)
 			if err != nil {
@@ -80,6 +83,7 @@ func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.C
 	c.Flags().DurationVar(&o.DrainTimeout, "drain-timeout", 0, "how long a drain waits for running jobs before it gives them back (default: until they end)")
 	c.Flags().StringVar(&o.Subnets, "subnets", "", "ranges that networks get their addresses from, `CIDR[,CIDR]`, or \"engine\" for Docker's own (default: 10.231.0.0/16,192.168.224.0/19)")
 	c.Flags().DurationVar(&o.WarmFor, "warm-for", 10*time.Minute, "how long services with reuse stay for the next job of the same owner; 0 is not at all")
+	c.Flags().DurationVar(&o.MaxHold, "max-hold", time.Hour, "the longest that a failed job is held for its submitter to look into; 0 is never")
 	c.Flags().StringVar(&o.LogLevel, "log-level", "info", "debug, info, warn or error")
 	c.Flags().StringVar(&o.LogFormat, "log-format", "text", "text or json")
 	c.Flags().StringArrayVar(&o.Mirrors, "git-mirror", nil, "URL-PREFIX=LOCATION: fetch repositories whose URLs begin with the prefix from there first, a folder or a URL; may be repeated")
@@ -123,7 +127,11 @@ func start(ctx context.Context, o *Options) error {
 	if err != nil {
 		return noEngine(err)
 	}
+	if o.MaxHold == 0 {
+		o.MaxHold = -1
+	}
 	a := agent.New(agent.Config{
+		Execs: client, MaxHold: o.MaxHold,
 		Client: client, Executor: executor, RunnerID: p.RunnerID, SpoolDir: o.F.SpoolDir(name), Sources: &sources, Compose: o.F.Compose,
 		Slots: o.Slots, Once: o.Once, DrainTimeout: o.DrainTimeout, Logger: log,
 		Policy: policyfile.In(o.F.ConfigDir).Load, OnBattery: power.OnBattery, OpenMetadata: cloud.OpenMetadata(),
