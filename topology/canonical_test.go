@@ -75,6 +75,7 @@ func drawSpec(t *rapid.T) *topology.Spec {
 		Concurrency: drawConcurrency(t),
 		Artifacts:   drawArtifacts(t),
 		Reports:     topology.Reports{JUnit: drawPatterns(t)},
+		Cache:       drawCaches(t),
 		Source:      drawSource(t),
 	}
 	if rapid.Bool().Draw(t, "steps") {
@@ -105,6 +106,25 @@ func drawSpec(t *rapid.T) *topology.Spec {
 func drawArtifacts(t *rapid.T) (all []topology.Artifact) {
 	for i, p := range drawPatterns(t) {
 		all = append(all, topology.Artifact{Name: "n" + strconv.Itoa(i), Path: p, Optional: rapid.Bool().Draw(t, "optional")})
+	}
+	return all
+}
+
+func drawCaches(t *rapid.T) (all []topology.CacheSpec) {
+	word := rapid.StringMatching(`[A-Za-z0-9][A-Za-z0-9._+@:/-]{0,20}`)
+	for i := range rapid.IntRange(0, 3).Draw(t, "caches") {
+		c := topology.CacheSpec{
+			Key:      topology.CacheKey{Prefix: word.Draw(t, "prefix"), Files: drawPatterns(t)},
+			ReadOnly: rapid.Bool().Draw(t, "read_only"),
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "restore") {
+			c.Restore = append(c.Restore, word.Draw(t, "beginning"))
+		}
+		for j := range rapid.IntRange(1, 3).Draw(t, "paths") {
+			at := rapid.SampledFrom([]string{"/srv/", "~/", "~/.cache/", "", "größe x/", "a/b/"}).Draw(t, "at")
+			c.Paths = append(c.Paths, at+"p"+strconv.Itoa(i)+"-"+strconv.Itoa(j))
+		}
+		all = append(all, c)
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -54,6 +55,9 @@ func (s *Spec) UsesSource() string {
 				return field.name + "." + name
 			}
 		}
+	}
+	if i := slices.IndexFunc(s.Cache, func(c CacheSpec) bool { return len(c.Key.Files) > 0 }); i >= 0 {
+		return fmt.Sprintf("cache[%d].key", i)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Services)) {
 		svc := s.Services[name]

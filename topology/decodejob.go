@@ -50,6 +50,7 @@ func (d *decoder) job(root value) *Spec {
 		"retry":        func(v value) { s.Retry = d.retry(v) },
 		"artifacts":    func(v value) { s.Artifacts = d.artifacts(v) },
 		"reports":      func(v value) { s.Reports = d.reports(v) },
+		"cache":        func(v value) { s.Cache = d.caches(v) },
 		"concurrency":  func(v value) { s.Concurrency = d.concurrency(v) },
 
 		"hold_on_failure": func(v value) { s.HoldOnFailure = d.duration(v, time.Second, MaxHold) },
@@ -101,6 +102,7 @@ func (d *decoder) together(s *Spec, root value, got found) {
 		}
 	}
 	d.checkMentions(s)
+	d.checkCaches(s)
 	if s.Network == NetworkNone && len(s.Services) > 0 {
 		d.report(got.values["network"].node, "network", ProblemConflict, "services need a network",
 			`"restricted" reaches the services and nothing else`)

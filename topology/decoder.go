@@ -14,6 +14,7 @@ type decoder struct {
 	// does not, since there is a better way to write it, is let through.
 	lenient  bool
 	mentions []mention
+	kept     []mention // the paths of caches
 }
 
 // mention is a place that names a volume, a config or a secret of the spec.

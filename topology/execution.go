@@ -44,6 +44,8 @@ type Work struct {
 	Metadata bool
 	// Collect says where what is kept of the workspace goes; nil keeps no files.
 	Collect *Collect
+	// Cache keeps the folders of Spec.Cache; nil keeps none.
+	Cache Cache
 	// Save, where set, is given what another process would have to know to take the
 	// attempt up, whenever that changes; see Executor.Adopt. The last one counts.
 	Save func(checkpoint []byte) error
@@ -92,6 +94,13 @@ const (
 	PhaseRunning          Phase = "running"
 	PhaseCollecting       Phase = "collecting"
 	PhaseHeld             Phase = "held" // it failed, and its containers are kept to be looked at
+)
+
+// Parts of the phases whose time is told apart in Result.Phases. Heartbeats do not name them: hubs of before
+// refuse what they do not know.
+const (
+	PhaseRestoringCache Phase = "restoring_cache"
+	PhaseSavingCache    Phase = "saving_cache"
 )
 
 // Stream names where a log record comes from.
@@ -203,6 +212,7 @@ type Result struct {
 	Phases   map[Phase]time.Duration // how long it was busy with each, up to the result
 
 	Artifacts []CollectedFile   // in Collect.Dir, by path
+	Caches    []CacheResult     // as in Spec.Cache; nil where none was looked for
 	Outputs   map[string]string // what the job wrote to its output file
 	Tests     *Tests            // counts of its reports; nil when it left none
 	Leaks     Leaks

@@ -19,6 +19,7 @@ const (
 	OpBuild           OpKind = "build"
 	OpCopy            OpKind = "copy"
 	OpFill            OpKind = "fill"
+	OpRestore         OpKind = "restore"
 	OpStart           OpKind = "start"
 	OpAwaitHealthy    OpKind = "await healthy"
 	OpAwaitCompleted  OpKind = "await completed"
@@ -47,7 +48,7 @@ type Op struct {
 	Platform  string         // of OpPull and OpBuild; "" is the engine's own
 	Copies    []Copy         // of OpCopy
 	Build     *Build         // of OpBuild
-	User      string         // of OpFill: whom the files are to belong to; "" is root
+	User      string         // of OpFill and OpRestore: whom the files are to belong to; "" is root
 	Health    *Healthcheck   // of OpAwaitHealthy; Test is an argv, durations and counts are set
 }
 

@@ -148,6 +148,9 @@ func (b *attemptPlan) job() int {
 			Cause: "the job runs as " + user + ", and a new volume is root's",
 		})
 	}
+	if len(b.spec.Cache) > 0 {
+		i = b.plan.add(Op{Kind: OpRestore, Target: b.names.Job, User: user, After: []int{i}, Cause: "cache"})
+	}
 	return i
 }
 

@@ -69,6 +69,13 @@ func TestPlanAttempt(t *testing.T) {
 3 fill ~job after 2: the job starts in its source
 4 start ~job after 3: everything that it needs is there
 `},
+		"with a cache": {&Spec{Image: "app", Network: NetworkNone, Cache: []CacheSpec{{}}}, sourced, `
+1 create volume ~work: the working directory is the attempt's own
+2 create container ~job after 1: the job
+3 fill ~job after 2: the job starts in its source
+4 restore ~job after 3: cache
+5 start ~job after 4: everything that it needs is there
+`},
 		"services in their order": {&Spec{Image: "app", Network: NetworkRestricted, Services: map[string]Service{
 			"web": {Image: "app", DependsOn: map[string]Dependency{
 				"db": {Condition: ServiceHealthy}, "seed": {Condition: ServiceCompleted}, "cache": {Condition: ServiceStarted},

@@ -76,6 +76,7 @@ func TestSchemaRefuses(t *testing.T) {
 		"image: a\nservices: {db: {image: b, healthcheck: {interval: 1s}}}", "image: a\nname:", "image: a\nenv: {A: []}",
 		"image: a\nconcurrency: deploy", "image: a\nconcurrency: {cancel_running: true}", "image: a\nrequires: [big]", "image: a\nresources: {disk: 1024}", "image: a\nulimits: {files: 1}", "image: a\nulimits: {nofile: {soft: 1}}", "image: a\ntimeout: 30", "image: a\nnetwork: host",
 		"image: a\nsource: {}", "image: a\nsource: {commit: " + strings.Repeat("a", 40) + "}", "image: a\nsource: {repository: \"https://h/p\"}",
+		"image: a\ncache: {key: b, paths: [c]}", "image: a\ncache: [{key: b}]", "image: a\ncache: [{key: $b, paths: [c]}]", "image: a\ncache: [{key: {prefix: b}, paths: [c]}]",
 		"image: a\nsource: {files: {/etc/x: y}}", "image: a\nsource: {files: {x: {mode: \"0644\"}}}", "image: a\nsource: {archive: x}",
 	} {
 		if err := schema.Validate(asJSON(t, []byte(text))); err == nil {

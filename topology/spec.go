@@ -53,6 +53,8 @@ type Spec struct {
 	HoldOnFailure Duration   `json:"hold_on_failure,omitempty"` // how long the topology stays up after a failure; 0: not at all
 	Exec          bool       `json:"exec,omitempty"`            // callers may run commands in it while it runs
 
+	Cache []CacheSpec `json:"cache,omitempty"` // kept by the machine from one job to the next
+
 	// Concurrency is for the hub alone: no runner acts on it.
 	Concurrency Concurrency `json:"concurrency,omitzero"`
 }

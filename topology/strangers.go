@@ -5,7 +5,6 @@ package topology
 
 var jobStrangers = strangers{
 	refused: merged(hints(ComposeTop()), misplaced(ComposeService(), "it belongs in a service"), map[string]string{
-		"cache":  "bake what is expensive into the image",
 		"matrix": "submit one job for each combination",
 	}),
 	meant: map[string]string{
@@ -16,6 +15,7 @@ var jobStrangers = strangers{
 		"checkout":          `did you mean "source"? It takes a repository and a commit`,
 		"environment":       `did you mean "env"?`,
 		"artifact":          `did you mean "artifacts"?`,
+		"caches":            `did you mean "cache"?`,
 		"outputs":           "a job writes its outputs as NAME=value lines to the file that $RUNNERHUB_OUTPUT names",
 		"junit":             `write it as "reports: {junit: …}"`,
 		"envs":              `did you mean "env"?`,

@@ -26,7 +26,7 @@ func (e *Executor) Adopt(ctx context.Context, work topology.Work, left topology.
 	folded := work.Spec
 	work.Spec = work.Spec.Unfold(work.Identity, was.Tag)
 	x := e.newExecution(ctx, work, obs, was.Begin, was.Names)
-	x.saved, x.resumed, x.heir = was, was, true
+	x.saved, x.resumed, x.heir, x.caches = was, was, true, was.Caches
 	seen, err := e.engine.Observe(x.live, work.Filter())
 	if err == nil {
 		err = x.observeSet(&seen)

@@ -21,7 +21,8 @@ type checkpoint struct {
 	From    map[string]topology.Offsets `json:",omitempty"`
 	Started bool                        `json:",omitempty"` // the job container was
 	// Job is the job container, where the attempt may be held: what stands in for it is made like it.
-	Job *topology.ContainerSpec `json:",omitempty"`
+	Job    *topology.ContainerSpec `json:",omitempty"`
+	Caches []cached                `json:",omitempty"` // what was restored before that, and is to be saved
 
 	Steps  []topology.StepResult `json:",omitempty"` // of those that have ended
 	First  *topology.Result      `json:",omitempty"` // of the step that decided the result
@@ -46,6 +47,8 @@ func (c *checkpoint) began(i int) bool { return i < c.Begun }
 // save changes the checkpoint and hands it to who keeps it. Where it cannot be kept
 // the attempt goes on: it would be lost if this process were killed.
 func (x *execution) save(change func(*checkpoint)) {
+	x.saving.Lock()
+	defer x.saving.Unlock()
 	change(&x.saved)
 	if x.work.Save == nil {
 		return

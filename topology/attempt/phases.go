@@ -28,14 +28,21 @@ func (c *phaseClock) Phase(p topology.Phase, step string) {
 	c.Observer.Phase(p, step)
 }
 
-func (c *phaseClock) turn(to topology.Phase) {
+// during has the time that work takes told apart from the phase that it is a part of.
+func (c *phaseClock) during(part topology.Phase, work func() error) error {
+	defer c.turn(c.turn(part))
+	return work()
+}
+
+func (c *phaseClock) turn(to topology.Phase) (from topology.Phase) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
 	if c.now != "" {
 		c.spent[c.now] += now.Sub(c.since)
 	}
-	c.now, c.since = to, now
+	from, c.now, c.since = c.now, to, now
+	return from
 }
 
 // stop ends the last phase and returns what each has taken.

@@ -34,8 +34,10 @@ type execution struct {
 	log      *pump // the job container's, and the runner's own words
 	observed topology.Observed
 	job      topology.Process
+	caches   []cached
 	resumed  checkpoint // what this process took the attempt up with
 	heir     bool       // an earlier process has worked on the attempt
+	saving   sync.Mutex // held by save
 	saved    checkpoint // what another one would take it up with
 	marks    stepMarks
 	jobEnded chan struct{} // of a job with steps: closed when its container has
@@ -100,6 +102,7 @@ func (x *execution) conclude(work func() outcome) topology.Result {
 	result := x.result(out)
 	x.obs.Phase(topology.PhaseCollecting, "")
 	x.collect(&result)
+	x.saveCaches(&result)
 	x.hold(result)
 	x.finish(&result)
 	result.Phases = x.phases.stop()
@@ -200,6 +203,8 @@ func (x *execution) do(ctx context.Context, op topology.Op) error {
 		return x.copyFiles(ctx, op)
 	case topology.OpFill:
 		return x.fill(ctx, op)
+	case topology.OpRestore:
+		return x.restoreCaches(ctx, op)
 	case topology.OpStart:
 		if op.Service != "" {
 			return x.startService(ctx, op)
