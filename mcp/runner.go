@@ -66,6 +66,9 @@ type Lease struct {
 	LogURL             string          `json:"log_url"`
 	Owner              string          `json:"owner,omitempty"`  // whose job it is, as in jobs; services stay for jobs of the same one alone
 	Source             *LeaseSource    `json:"source,omitempty"` // of a job that starts from an archive
+	// CacheOwner is whose folders the job may find in the runner's cache, and leave there: its workspace and who submitted
+	// it, by their ids. Without it the job has no cache.
+	CacheOwner string `json:"cache_owner,omitempty"`
 }
 
 // LeaseProof is what every later call of a runner must show.
@@ -177,15 +180,28 @@ type Result struct {
 	// Artifacts are the first of the files that the attempt left; ArtifactsMore counts the others, which list_artifacts has.
 	Artifacts     []ResultArtifact `json:"artifacts,omitempty"`
 	ArtifactsMore int              `json:"artifacts_more,omitempty"`
-	Tests         *Tests           `json:"tests,omitempty"` // of its JUnit reports
+	Tests         *Tests           `json:"tests,omitempty"`  // of its JUnit reports
+	Caches        []CacheResult    `json:"caches,omitempty"` // as in the spec, where the job came so far
 	Usage         Usage            `json:"usage"`
 	PhasesMS      map[string]int64 `json:"phases_ms,omitempty"` // phase → how long the attempt was busy with it
 	Leaks         Leaks            `json:"leaks"`
 	LogBytes      int64            `json:"log_bytes,omitempty"` // the log's whole size, so that a reader knows its end
 }
 
+// CacheResult is what became of an entry of the spec's cache.
+type CacheResult struct {
+	Key           string `json:"key"`
+	Hit           string `json:"hit"` // exact, prefix (an entry of another key was restored) or none
+	RestoredKey   string `json:"restored_key,omitempty"`
+	RestoredBytes int64  `json:"restored_bytes"`
+	SavedBytes    int64  `json:"saved_bytes"` // 0 where nothing was saved
+}
+
 // MaxResultArtifacts is how many artifacts a result lists.
 const MaxResultArtifacts = 100
+
+// MaxResultCaches is how many caches a job can have.
+const MaxResultCaches = 10
 
 // ResultArtifact is a file that an attempt left and the hub has.
 type ResultArtifact struct {

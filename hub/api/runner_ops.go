@@ -138,6 +138,8 @@ func submitJobResult(s Services) Operation {
 			"result.steps[].status": oneOf("succeeded", "failed", "canceled", "timed_out", "skipped"),
 			"result.artifacts":      items(mcp.MaxResultArtifacts, 0), "result.artifacts[].name": upTo(512), "result.artifacts[].path": upTo(1024),
 			"result.artifacts[].sha256": upTo(64), "result.artifacts[].size": atLeast(0), "result.artifacts_more": atLeast(0),
+			"result.caches": items(mcp.MaxResultCaches, 0), "result.caches[].key": upTo(256), "result.caches[].restored_key": upTo(256),
+			"result.caches[].hit": oneOf("exact", "prefix", "none"), "result.caches[].restored_bytes": atLeast(0), "result.caches[].saved_bytes": atLeast(0),
 			"result.tests.failing": items(50, 256), "result.tests.passed": atLeast(0), "result.tests.failed": atLeast(0),
 			"result.tests.skipped": atLeast(0), "result.tests.unread": atLeast(0),
 			"result.exit_code": between(-1<<31, 1<<32-1), "result.log_bytes": atLeast(0), // Windows has 32-bit exit codes

@@ -161,7 +161,7 @@ func leaseResultView(base string, r dispatch.LeaseResult) mcp.LeaseJobResult {
 			JobID: l.JobID, Attempt: l.Proof.Attempt, LeaseEpoch: l.Proof.Epoch, LeaseToken: l.Proof.Nonce,
 			TTLMS: ms(l.TTL), HeartbeatMS: ms(l.Heartbeat), FirstHeartbeatMS: ms(l.FirstHeartbeat), DeadlineMS: ms(l.Deadline),
 			TimeoutMS: ms(l.Timeout), LogLimitBytes: l.LogLimit, ArtifactLimitFiles: l.MaxArtifacts, ArtifactLimitBytes: l.ArtifactBytes, Spec: l.Spec, LogURL: base + LogPath(l.LogToken),
-			Owner: string(l.Owner),
+			Owner: string(l.Owner), CacheOwner: l.CacheOwner,
 		}
 		if l.SourceToken != "" {
 			out.Lease.Source = &mcp.LeaseSource{URL: base + SourcePath(l.JobID, l.Proof.Attempt, l.SourceToken)}

@@ -147,6 +147,8 @@ func (s *Service) lease(p hub.Principal, j hub.Job, payload hub.JobPayload, proo
 		Timeout: min(payload.Timeout, left(j.DeadlineAt)), LogLimit: s.policy.MaxLogBytes,
 		MaxArtifacts: s.policy.MaxArtifacts, ArtifactBytes: s.policy.MaxArtifactBytes,
 		Spec: runnersSpec(j, payload.Spec), LogToken: logToken(p.Secret, j.ID, proof),
+		// What one member's job leaves is not run by another's, and not read: members of a workspace need not trust each other so far.
+		CacheOwner: j.WorkspaceID + "/" + payload.SubmittedBy,
 	}
 	if archiveOf(payload.Spec) != nil {
 		l.SourceToken = sourceToken(hub.Digest(proof.Nonce), j.ID, proof.Attempt)

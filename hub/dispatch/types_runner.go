@@ -51,6 +51,7 @@ type Lease struct {
 	Spec           []byte // canonical JSON
 	LogToken       string // the cap_ credential of the attempt's log
 	SourceToken    string // and of its source; "" where the job starts from no archive
+	CacheOwner     string // whose entries of the runner's cache the job may use
 }
 
 // HeartbeatRequest renews a lease.

@@ -82,6 +82,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 	defer lock.Close()
 	a.spool = sp
+	a.tidyCaches()
 	if err := sp.addRunner(a.cfg.RunnerID); err != nil {
 		a.logger.Warn("what this runner leaves could not be found by runnerctl gc once it is unpaired", "err", err)
 	}

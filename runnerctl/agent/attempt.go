@@ -82,6 +82,7 @@ func (t *attempt) carry(h *held, e *entry, log *logSpool, run execute) {
 	obs := &observer{ctx: h.ctx, keeper: t.keeper, log: log, stop: h.stop}
 	work := topology.Work{
 		Identity: t.id, Owner: t.lease.Owner, Spec: spec, Collect: t.collect(e), Save: e.saveCheckpoint, Enter: t.door.open,
+		Cache: t.cache(),
 	}
 	t.door.dir = spec.Workspace()
 	s := &stay{t: t, entry: e, log: log, obs: obs, limit: min(time.Duration(spec.HoldOnFailure), t.a.cfg.MaxHold)}
@@ -189,6 +190,9 @@ func (t *attempt) report(cause error, res topology.Result, logErr error, logByte
 		t.a.engine.failed(res.Failure.Message)
 	default:
 		t.a.engine.worked()
+	}
+	if t.lease.CacheOwner == "" { // an older hub, which takes no field that it does not know
+		res.Caches = nil
 	}
 	return &report{Result: resultOf(res, logBytes)}
 }

@@ -49,6 +49,9 @@ type Config struct {
 	// Sources gets the trees that jobs start with; without it such jobs fail here.
 	Sources Sources
 
+	// Caches keeps folders of jobs between them; nil keeps none.
+	Caches Caches
+
 	// Slots is how many jobs run at once; default 1.
 	Slots int
 	// Once ends the runner after one job.

@@ -30,7 +30,7 @@ func resultOf(r topology.Result, logBytes int64) *mcp.Result {
 		LogBytes: logBytes,
 	}
 	out.Artifacts, out.ArtifactsMore = listed(r.Artifacts)
-	out.Outputs, out.Tests = r.Outputs, testsOf(r.Tests)
+	out.Outputs, out.Tests, out.Caches = r.Outputs, testsOf(r.Tests), cachesOf(r.Caches)
 	for _, s := range r.Steps {
 		step := mcp.StepResult{
 			Name: clip(s.Name, maxName), Status: s.Status, ExitCode: s.ExitCode, Signal: clip(s.Signal, 32), DurationMS: s.Duration.Milliseconds(),
