@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/cache"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/cancel"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/doctor"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/explain"
@@ -108,15 +109,26 @@ func TestArgv(t *testing.T) {
 		argv[policy.Options]{line: "set", refused: "arg"},
 		argv[policy.Options]{line: "edit now", refused: "unknown command"},
 		argv[policy.Options]{line: "check - --json", want: policy.Options{File: "-", JSON: true}})
+	testArgv(t, "cache", cache.New, func(o *cache.Options) { o.F = nil },
+		argv[cache.Options]{line: "ls --json", want: cache.Options{JSON: true}},
+		argv[cache.Options]{line: "ls go", refused: "unknown command"},
+		argv[cache.Options]{line: "rm 12ab 34cd", want: cache.Options{IDs: []string{"12ab", "34cd"}}},
+		argv[cache.Options]{line: "rm --all --json", want: cache.Options{All: true, JSON: true}},
+		argv[cache.Options]{line: "rm --unused-for 720h", want: cache.Options{Unused: 720 * time.Hour}},
+		argv[cache.Options]{line: "rm", refused: "--all"},
+		argv[cache.Options]{line: "rm 12ab --all", refused: "--all"},
+		argv[cache.Options]{line: "rm --unused-for -1h", refused: "negative"})
 	testArgv(t, "retry", retry.New, func(o *retry.Options) { o.F = nil },
 		argv[retry.Options]{line: "job_1 -f --timestamps --idempotency-key k --json",
 			want: retry.Options{JobID: "job_1", Follow: true, Timestamps: true, Key: "k", JSON: true}})
 	testArgv(t, "run", run.New, func(o *run.Options) { o.F = nil },
-		argv[run.Options]{line: "", want: run.Options{Slots: 1, MaxHold: time.Hour, WarmFor: 10 * time.Minute, LogLevel: "info", LogFormat: "text"}},
-		argv[run.Options]{line: "--slots 4 --drain-timeout 1m --warm-for 0 --log-level debug --log-format json",
-			want: run.Options{Slots: 4, MaxHold: time.Hour, DrainTimeout: time.Minute, LogLevel: "debug", LogFormat: "json"}},
-		argv[run.Options]{line: "--once", want: run.Options{Slots: 1, MaxHold: time.Hour, Once: true, WarmFor: 10 * time.Minute, LogLevel: "info", LogFormat: "text"}},
+		argv[run.Options]{line: "", want: run.Options{Slots: 1, MaxHold: time.Hour, CacheSize: "10GiB", WarmFor: 10 * time.Minute, LogLevel: "info", LogFormat: "text"}},
+		argv[run.Options]{line: "--slots 4 --cache-size 0 --drain-timeout 1m --warm-for 0 --log-level debug --log-format json",
+			want: run.Options{Slots: 4, MaxHold: time.Hour, CacheSize: "0", DrainTimeout: time.Minute, LogLevel: "debug", LogFormat: "json"}},
+		argv[run.Options]{line: "--once", want: run.Options{Slots: 1, MaxHold: time.Hour, CacheSize: "10GiB", Once: true, WarmFor: 10 * time.Minute, LogLevel: "info", LogFormat: "text"}},
 		argv[run.Options]{line: "--slots 257", refused: "--slots"},
+		argv[run.Options]{line: "--cache-size much", refused: "no size like 10GiB"},
+		argv[run.Options]{line: "--cache-size -1", refused: "--cache-size"},
 		argv[run.Options]{line: "--once --slots 2", refused: "--once"},
 		argv[run.Options]{line: "--warm-for -1s", refused: "--warm-for"},
 		argv[run.Options]{line: "--drain-timeout -1s", refused: "--drain-timeout"},

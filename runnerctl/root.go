@@ -11,6 +11,7 @@ import (
 
 	"github.com/runnerhub/runnerhub/mcp"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/artifacts"
+	"github.com/runnerhub/runnerhub/runnerctl/cmd/cache"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/cancel"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/cp"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/doctor"
@@ -87,7 +88,7 @@ func NewRoot(f *cmdutil.Factory) *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &cmdutil.UsageError{Err: err} })
 	root.PersistentFlags().StringVar(&f.ProfileName, "profile", "", "name of the hub's profile (default: RUNNERCTL_PROFILE, or \"default\")")
 	root.AddCommand(
-		pair.New(f, nil), unpair.New(f, nil), run.New(f, nil), status.New(f, nil), gc.New(f, nil),
+		pair.New(f, nil), unpair.New(f, nil), run.New(f, nil), status.New(f, nil), gc.New(f, nil), cache.New(f, nil),
 		policy.New(f, nil), doctor.New(f, nil),
 		login.New(f, nil), logout.New(f, nil),
 		submit.New(f, nil), jobs.New(f, nil), logs.New(f, nil), explain.New(f, nil), artifacts.New(f, nil), download.New(f, nil), cancel.New(f, nil), retry.New(f, nil),

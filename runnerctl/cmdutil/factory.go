@@ -89,6 +89,9 @@ func (f *Factory) Profile() (string, profile.Profile, error) {
 // SpoolDir is where a profile's runner keeps what it has not sent yet.
 func (f *Factory) SpoolDir(name string) string { return filepath.Join(f.StateDir, "spool", name) }
 
+// CacheDir is where a profile's runner keeps folders of jobs.
+func (f *Factory) CacheDir(name string) string { return filepath.Join(f.StateDir, "cache", name) }
+
 // ownSignals marks commands that handle the signals by themselves.
 const ownSignals = "runnerctl.signals"
 

@@ -118,6 +118,12 @@ func left(jobID string, r mcp.Result) string {
 	if len(r.WarmServices) > 0 {
 		fmt.Fprintf(&b, "\nservices that an earlier job had left: %s\n", strings.Join(r.WarmServices, ", "))
 	}
+	if len(r.Caches) > 0 {
+		b.WriteString("\ncache:\n")
+	}
+	for _, c := range r.Caches {
+		fmt.Fprintf(&b, "  %s\n", cacheLine(c))
+	}
 	if len(r.Outputs) > 0 {
 		b.WriteString("\noutputs:\n")
 	}
@@ -134,6 +140,23 @@ func left(jobID string, r mcp.Result) string {
 		}
 	}
 	return b.String()
+}
+
+// cacheLine is what became of a cache of the job's.
+func cacheLine(c mcp.CacheResult) string {
+	line := c.Key + ": "
+	switch c.Hit {
+	case "exact":
+		line += "restored " + cmdutil.Bytes(c.RestoredBytes)
+	case "prefix":
+		line += "restored " + cmdutil.Bytes(c.RestoredBytes) + " of " + c.RestoredKey
+	default:
+		line += "nothing restored"
+	}
+	if c.SavedBytes > 0 {
+		line += ", saved " + cmdutil.Bytes(c.SavedBytes)
+	}
+	return line
 }
 
 // showLog prints the end of the log behind the rest: one text, in one place.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/runnerhub/runnerhub/mcp"
 	"github.com/runnerhub/runnerhub/runnerctl/agent"
+	"github.com/runnerhub/runnerhub/runnerctl/cache"
 	"github.com/runnerhub/runnerhub/runnerctl/cmdutil"
 	"github.com/runnerhub/runnerhub/topology"
 )
@@ -64,8 +65,8 @@ func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.C
 		Use:   "gc",
 		Short: "Remove what runners that do not run any more have left on the container engine",
 		Long: "Remove what runners of this account that do not run any more have left on the container engine: containers, networks and\n" +
-			"volumes of jobs, ready networks of pairings that have ended, and unsent logs of those. A runner does the same for itself\n" +
-			"whenever it starts. What a doctor that was killed left more than an hour ago goes too. Nothing is touched that carries no\n" +
+			"volumes of jobs, ready networks of pairings that have ended, and unsent logs and caches of those. A runner does the same\n" +
+			"for itself whenever it starts. What a doctor that was killed left more than an hour ago goes too. Nothing is touched that carries no\n" +
 			"label of Runner Hub's, that belongs to a runner which runs or to one of another account, or to a job that its runner can\n" +
 			"still take up.",
 		Args: cobra.NoArgs,
@@ -115,6 +116,7 @@ type owners struct {
 	unfinished []topology.Identity
 	held       []*agent.Idle
 	unpaired   []*agent.Idle // whose profiles are no runner's any more
+	caches     []string      // of those
 }
 
 // survey holds the spools of all runners that do not run.
@@ -153,6 +155,7 @@ func survey(f *cmdutil.Factory) (*owners, error) {
 		}
 		if paired == "" {
 			all.unpaired = append(all.unpaired, held)
+			all.caches = append(all.caches, f.CacheDir(d.Name()))
 			continue
 		}
 		for _, id := range held.Unfinished {
@@ -170,11 +173,16 @@ func (o *owners) release() {
 	}
 }
 
-// forget removes what runners have left in spools that nobody sends any more.
+// forget removes what runners have left in spools that nobody sends any more, and in caches that no job asks for.
 func (o *owners) forget() error {
 	var first error
 	for _, held := range o.unpaired {
 		if err := held.Forget(); first == nil {
+			first = err
+		}
+	}
+	for _, dir := range o.caches {
+		if err := cache.New(cache.Options{Dir: dir}).Tidy(); first == nil { // with no size nothing stays
 			first = err
 		}
 	}

@@ -36,6 +36,7 @@ type Options struct {
 	Subnets      string
 	WarmFor      time.Duration
 	MaxHold      time.Duration
+	CacheSize    string
 	LogLevel     string
 	LogFormat    string
 	Mirrors      []string
@@ -70,6 +71,9 @@ func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.C
 			case o.MaxHold < 0:
 				return cmdutil.Usagef("--max-hold must not be negative")
 			}
+			if _, err := openCache(o, ""); err != nil {
+				return err
+			}
 			subnets, err := parseSubnets(o.Subnets)
 			if err != nil {
 				return err
@@ -84,6 +88,7 @@ func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.C
 	c.Flags().StringVar(&o.Subnets, "subnets", "", "ranges that networks get their addresses from, `CIDR[,CIDR]`, or \"engine\" for Docker's own (default: 10.231.0.0/16,192.168.224.0/19)")
 	c.Flags().DurationVar(&o.WarmFor, "warm-for", 10*time.Minute, "how long services with reuse stay for the next job of the same owner; 0 is not at all")
 	c.Flags().DurationVar(&o.MaxHold, "max-hold", time.Hour, "the longest that a failed job is held for its submitter to look into; 0 is never")
+	c.Flags().StringVar(&o.CacheSize, "cache-size", "10GiB", "how much disk the cache of jobs' folders may take; 0 keeps none, and removes what is kept")
 	c.Flags().StringVar(&o.LogLevel, "log-level", "info", "debug, info, warn or error")
 	c.Flags().StringVar(&o.LogFormat, "log-format", "text", "text or json")
 	c.Flags().StringArrayVar(&o.Mirrors, "git-mirror", nil, "URL-PREFIX=LOCATION: fetch repositories whose URLs begin with the prefix from there first, a folder or a URL; may be repeated")
@@ -123,6 +128,10 @@ func start(ctx context.Context, o *Options) error {
 	}
 	defer client.Close() // nothing is under way any more
 	sources.Open = opener(client)
+	caches, err := openCache(o, name)
+	if err != nil {
+		return err
+	}
 	executor, err := o.F.NewExecutor(ctx)
 	if err != nil {
 		return noEngine(err)
@@ -132,7 +141,7 @@ func start(ctx context.Context, o *Options) error {
 	}
 	a := agent.New(agent.Config{
 		Execs: client, MaxHold: o.MaxHold,
-		Client: client, Executor: executor, RunnerID: p.RunnerID, SpoolDir: o.F.SpoolDir(name), Sources: &sources, Compose: o.F.Compose,
+		Client: client, Executor: executor, RunnerID: p.RunnerID, SpoolDir: o.F.SpoolDir(name), Sources: &sources, Compose: o.F.Compose, Caches: caches,
 		Slots: o.Slots, Once: o.Once, DrainTimeout: o.DrainTimeout, Logger: log,
 		Policy: policyfile.In(o.F.ConfigDir).Load, OnBattery: power.OnBattery, OpenMetadata: cloud.OpenMetadata(),
 	})
