@@ -92,8 +92,9 @@ func TestSchemasAreSound(t *testing.T) {
 				t.Errorf("%s of %s: %s", what, o.Name, raw)
 			}
 		}
-		if o.Input.AdditionalProperties == nil {
-			t.Errorf("%s takes unknown fields", o.Name)
+		// A newer runner may say more than this hub knows; people and agents are told of a field that does nothing.
+		if open, runners := o.Input.AdditionalProperties == nil, o.Audience == api.Runner; open != runners {
+			t.Errorf("%s takes unknown fields: %t", o.Name, open)
 		}
 	}
 }
