@@ -93,7 +93,7 @@ func TestSchemasAreSound(t *testing.T) {
 			}
 		}
 		// A newer runner may say more than this hub knows; people and agents are told of a field that does nothing.
-		if open, runners := o.Input.AdditionalProperties == nil, o.Audience == api.Runner; open != runners {
+		if open, runners := o.Input.AdditionalProperties == nil, o.Audience == api.Runner; open != runners && len(o.Input.Properties) > 0 {
 			t.Errorf("%s takes unknown fields: %t", o.Name, open)
 		}
 	}
