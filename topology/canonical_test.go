@@ -91,6 +91,10 @@ func drawSpec(t *rapid.T) *topology.Spec {
 	} else {
 		s.Command = drawArgv(t, "command")
 	}
+	if (s.Steps != nil || s.Command != nil) && rapid.IntRange(0, 4).Draw(t, "host") == 0 {
+		s.Image, s.WorkingDir, s.User, s.Platform, s.Pull, s.Network = "", "", "", "", "", topology.NetworkOpen
+		return s
+	}
 	var before []string
 	for i := range rapid.IntRange(0, 4).Draw(t, "services") {
 		if s.Services == nil {

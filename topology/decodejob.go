@@ -73,8 +73,7 @@ func (d *decoder) job(root value) *Spec {
 // together checks what no field can know alone.
 func (d *decoder) together(s *Spec, root value, got found) {
 	if got.lacks("image") {
-		d.report(root.key, "image", ProblemUnsupported, "missing: a job without a container is not supported",
-			"name the image that the job runs in")
+		d.onHost(s, root, got)
 	}
 	command, both := got.values["command"]
 	steps, ok := got.values["steps"]

@@ -20,6 +20,7 @@ const (
 	KindBuild       ErrorKind = "build"       // a step of a build failed
 	KindDiskFull    ErrorKind = "disk_full"
 	KindUnavailable ErrorKind = "unavailable" // the engine does not answer
+	KindDenied      ErrorKind = "denied"      // the machine's owner has not allowed it
 	KindOther       ErrorKind = "other"
 )
 

@@ -14,6 +14,8 @@ type EngineInfo struct {
 	// Routes are the addresses that the engine's machine reaches in some way already,
 	// default routes aside; nil when that is not known.
 	Routes []netip.Prefix
+	// KeepsUsage says that Usage also answers for containers that have ended.
+	KeepsUsage bool
 	// Emulates lists further architectures (GOARCH words) whose programs run here.
 	Emulates []string
 }

@@ -162,6 +162,7 @@ const (
 	ClassDockerUnavailable Class = "docker_unavailable"
 	ClassDiskFull          Class = "disk_full"
 	ClassPolicyDenied      Class = "policy_denied"
+	ClassRunnerLost        Class = "runner_lost"
 	ClassCanceled          Class = "canceled"
 	ClassInternal          Class = "internal"
 )

@@ -28,6 +28,9 @@ func NamesFor(spec *Spec, id Identity, tag string) Names {
 // plan's last operation. spec is unfolded. Services start as their depends_on allows, and the job
 // container is created meanwhile. All images must be in observed.
 func PlanAttempt(spec *Spec, id Identity, names Names, observed Observed) (Plan, *Failure) {
+	if spec.OnHost() {
+		return planHost(spec, id, names, observed), nil
+	}
 	order, failure := startOrder(spec.Services)
 	if failure != nil {
 		return nil, failure

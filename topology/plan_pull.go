@@ -67,7 +67,10 @@ type wantedImage struct {
 // wantedImages returns the images that the spec uses, sorted by reference, each once. An
 // engine holds a reference for one platform at a time.
 func (s *Spec) wantedImages() ([]wantedImage, *Failure) {
-	byRef := map[string]wantedImage{s.Image: {s.Image, s.Platform, s.Pull}}
+	byRef := map[string]wantedImage{}
+	if !s.OnHost() {
+		byRef[s.Image] = wantedImage{s.Image, s.Platform, s.Pull}
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Services)) {
 		svc := s.Services[name]
 		w := wantedImage{svc.Image, cmp.Or(svc.Platform, s.Platform), cmp.Or(svc.Pull, s.Pull)}
@@ -91,7 +94,10 @@ func (s *Spec) wantedImages() ([]wantedImage, *Failure) {
 
 // images returns the references that spec uses, sorted, each once.
 func (s *Spec) images() []string {
-	refs := []string{s.Image}
+	var refs []string
+	if !s.OnHost() {
+		refs = append(refs, s.Image)
+	}
 	for _, svc := range s.Services {
 		refs = append(refs, svc.Image)
 	}

@@ -52,6 +52,15 @@ func TestPlanAttempt(t *testing.T) {
 3 create container ~job after 1,2: the job
 4 start ~job after 3: everything that it needs is there
 `},
+		"on the machine itself": {&Spec{Command: []string{"app"}}, observedWith(), `
+1 create container ~job: the job, on the machine itself
+2 start ~job after 1: everything that it needs is there
+`},
+		"on the machine itself, in its source": {&Spec{Command: []string{"app"}}, sourced, `
+1 create container ~job: the job, on the machine itself
+2 fill ~job after 1: the job starts in its source
+3 start ~job after 2: everything that it needs is there
+`},
 		"on a ready network": {&Spec{Image: "app"}, ready, `
 1 create volume ~work: the working directory is the attempt's own
 2 create container ~job after 1: the job

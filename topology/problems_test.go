@@ -91,7 +91,7 @@ func TestFieldProblems(t *testing.T) {
 		"nothing":                    {"image: a\nname:\nenv: ~", topology.ProblemNull, "line 2, column 1: name: has no value; give it a value or remove it\nline 3, column 6: env: has no value; give it a value or remove it"},
 		"null in JSON":               {`{"image": "a", "name": null}`, topology.ProblemNull, `line 1, column 24: name: has no value; give it a value or remove it`},
 		"null in a list":             {"image: a\ncommand: [b, null]", topology.ProblemNull, `line 2, column 14: command[1]: has no value; give it a value or remove it`},
-		"no image":                   {"name: b\ncommand: c", topology.ProblemUnsupported, `line 1, column 1: image: missing: a job without a container is not supported; name the image that the job runs in`},
+		"no image, and nothing else": {"name: b", topology.ProblemMissing, `line 1, column 1: image: missing; name the image that the job runs in; without one steps or a command run on the machine itself, where its owner allows that`},
 		"image with a variable":      {"image: app:${TAG}", topology.ProblemInvalid, `line 1, column 8: image: not an image reference: "app:${TAG}"; variables are not expanded in a spec: write the tag out`},
 		"image in capitals":          {"image: App", topology.ProblemInvalid, `line 1, column 8: image: not an image reference: "App"; repository names are lower case`},
 		"image with a space":         {"image: a b", topology.ProblemInvalid, `line 1, column 8: image: not an image reference: "a b"; for example "golang:1.26" or "registry.example/team/app@sha256:…"`},
@@ -114,6 +114,25 @@ func TestFieldProblems(t *testing.T) {
 		"network as a mapping":       {"image: a\nnetwork: {}", topology.ProblemType, `line 2, column 10: network: must be text, not a mapping`},
 		"services without a network": {"image: a\nnetwork: none\nservices: {b: {image: c}}", topology.ProblemConflict, `line 2, column 10: network: services need a network; "restricted" reaches the services and nothing else`},
 		"failure class":              {"image: a\nretry: {on: [runner-lost, canceled]}", topology.ProblemInvalid, "line 2, column 14: retry.on[0]: unknown failure class \"runner-lost\"; did you mean \"runner_lost\"?\nline 2, column 27: retry.on[1]: unknown failure class \"canceled\"; the classes are artifact, capability_missing, disk_full, docker_unavailable, image_pull, internal, oom, policy_denied, runner_lost, script, service_unhealthy, source, spec_invalid, timeout"},
+	})
+}
+
+// A job without an image has nothing that only containers have.
+func TestHostProblems(t *testing.T) {
+	t.Parallel()
+	needs := func(at, field, hint string) problemTest {
+		return problemTest{at, topology.ProblemConflict, "line 2, column 1: " + field + ": needs a container, and a job without an image has none; " + hint}
+	}
+	runProblemTests(t, map[string]problemTest{
+		"services":    needs("command: a\nservices: {db: {image: b}}", "services", "name the image that the job runs in"),
+		"compose":     needs("command: a\ncompose: compose.yaml\nsource: {files: {compose.yaml: x}}", "compose", "name the image that the job runs in"),
+		"working_dir": needs("command: a\nworking_dir: /srv", "working_dir", "such a job starts in a folder of its own; begin a script with cd"),
+		"user":        needs("command: a\nuser: b", "user", "such a job runs as the user that the machine's owner has chosen"),
+		"platform":    needs("command: a\nplatform: linux/amd64", "platform", `say which machine under "requires", for example [linux, arm64]`),
+		"pull":        needs("command: a\npull: never", "pull", "there is nothing to pull"),
+		"no network":  {"command: a\nnetwork: none", topology.ProblemConflict, `line 2, column 10: network: a job without an image reaches what its machine reaches; name an image, or leave "network" out`},
+		"restricted":  {"command: a\nnetwork: restricted", topology.ProblemConflict, `line 2, column 10: network: a job without an image reaches what its machine reaches; name an image, or leave "network" out`},
+		"two at once": {"steps: [{run: a}]\nuser: b\nnetwork: none", topology.ProblemConflict, "line 2, column 1: user: needs a container, and a job without an image has none; such a job runs as the user that the machine's owner has chosen\n" + `line 3, column 10: network: a job without an image reaches what its machine reaches; name an image, or leave "network" out`},
 	})
 }
 

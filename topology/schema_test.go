@@ -71,7 +71,7 @@ func TestSchemaRefuses(t *testing.T) {
 	t.Parallel()
 	schema := compileSchema(t)
 	for _, text := range []string{
-		"command: a", "image: a\nfrobnicate: 1", "image: a\ncommand: b\nsteps: [{run: c}]", "image: a\nsteps: [{name: b}]",
+		"name: a", "command: a\nservices: {db: {image: b}}", "command: a\nnetwork: none", "command: a\nuser: b", "command: a\npull: never", "image: a\nfrobnicate: 1", "image: a\ncommand: b\nsteps: [{run: c}]", "image: a\nsteps: [{name: b}]",
 		"image: a\nservices: {db: {image: b, restart: always}}", "image: a\nservices: {job: {image: b}}", "image: a\nservices: {db: {}}",
 		"image: a\nservices: {db: {image: b, healthcheck: {interval: 1s}}}", "image: a\nname:", "image: a\nenv: {A: []}",
 		"image: a\nconcurrency: deploy", "image: a\nconcurrency: {cancel_running: true}", "image: a\nrequires: [big]", "image: a\nresources: {disk: 1024}", "image: a\nulimits: {files: 1}", "image: a\nulimits: {nofile: {soft: 1}}", "image: a\ntimeout: 30", "image: a\nnetwork: host",

@@ -11,8 +11,10 @@ import "time"
 // canonical: Parse reads it back to an equal value, which is how the hub hands
 // a spec to a runner.
 type Spec struct {
-	Name     string             `json:"name,omitempty"`
-	Image    string             `json:"image"`
+	Name string `json:"name,omitempty"`
+	// Image is what the job container is made of; "" is none, and the job runs on the
+	// machine itself.
+	Image    string             `json:"image,omitempty"`
 	Command  []string           `json:"command,omitempty"` // arguments to the image's own ENTRYPOINT; nil keeps its CMD
 	Steps    []Step             `json:"steps,omitempty"`   // instead of Command: each runs in a shell of its own
 	Services map[string]Service `json:"services,omitempty"`

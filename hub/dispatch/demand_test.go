@@ -41,6 +41,29 @@ func TestAJobThatNoOwnerAllowsIsToldAtOnceAndHandedToNobody(t *testing.T) {
 	})
 }
 
+// A job without an image goes only where the machine can run it and its owner has said that it may.
+func TestAJobWithoutAnImage(t *testing.T) {
+	onStores(t, func(t backend) {
+		w := newWorld(t)
+		box, lab := w.machine(self(w.ann), label("box")), w.machine(self(w.ann), label("lab"))
+		lab.presence.Capabilities = append(lab.presence.Capabilities, "host")
+		box.policy, lab.policy = `{"host_executor":true}`, "{}"
+		box.none()
+		lab.none()
+		got, err := w.s.Submit(w.ctx, w.ann, request(specText("command: make\n")))
+		w.must(err)
+		e := w.explain(w.ann, got.Job.Job.ID)
+		w.wantReason(e.Runners, "box", hub.ReasonMissingCapability)
+		w.wantReason(e.Runners, "lab", hub.ReasonPolicy)
+		box.none()
+		lab.none()
+		lab.policy = box.policy
+		if l := lab.take(); l.JobID != got.Job.Job.ID {
+			t.Errorf("leased %s", l.JobID)
+		}
+	})
+}
+
 func TestANamedRunnerWhoseOwnerRefusesRejects(t *testing.T) {
 	onStores(t, func(t backend) {
 		w := newWorld(t)

@@ -41,6 +41,8 @@ func (e *Executor) Adopt(ctx context.Context, work topology.Work, left topology.
 		x.log.close(true)
 		x.discard(true)
 		return *was.Result
+	case work.Spec.OnHost() && (was.Started || started(seen, was.Names.Job)):
+		return x.conclude(func() outcome { return x.refuse(lostFailure) })
 	case !started(seen, was.Names.Job) && was.Started:
 		return x.conclude(func() outcome { return x.refuse(goneFailure) })
 	case !started(seen, was.Names.Job):
@@ -98,6 +100,13 @@ func (x *execution) takeUp(seen topology.Snapshot, offsets map[string]topology.O
 	}
 	x.jobRuns(job)
 	return nil
+}
+
+// lostFailure is the end of a job without an image: its processes ended with the runner, and how it was
+// getting on is not known.
+var lostFailure = topology.Failure{
+	Class: topology.ClassRunnerLost, Message: "The runner was killed or its machine went down while it ran this job.",
+	Hint: "See the runner's log on its machine for why. A job without an image ends with its runner; one in a container would have gone on.",
 }
 
 // goneFailure is the end of a job whose container somebody has removed.

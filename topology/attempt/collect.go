@@ -148,6 +148,9 @@ func (c *collector) missing() error {
 			continue
 		}
 		hint := "Paths are below the working directory, " + c.x.spec.Workspace() + "; set optional: true where there may be none."
+		if c.x.spec.OnHost() {
+			hint = "Paths are below the folder that the job starts in; set optional: true where there may be none."
+		}
 		if len(c.links) > 0 {
 			hint = "Symbolic links are not followed: name what they point to."
 		}

@@ -11,6 +11,9 @@ import (
 func (x *execution) runCommand() outcome {
 	x.obs.Phase(topology.PhaseRunning, "")
 	exit, err := x.job.Wait(x.ctx)
+	if x.observed.Engine.KeepsUsage {
+		x.readUsage()
+	}
 	if err == nil || x.ctx.Err() == nil {
 		return x.exited("the job", exit, err)
 	}

@@ -148,6 +148,10 @@ func (x *execution) explainFull(f *topology.Failure, r topology.Resources, conta
 		}
 	}
 	free, err := x.e.engine.DiskFree(ctx)
+	if err == nil && free >= plenty && x.spec.OnHost() {
+		f.Hint = fmt.Sprintf("Something was full, and not the disk that the job's folder is on, which has %s left.", units.BytesSize(float64(free)))
+		return
+	}
 	if err == nil && free >= plenty {
 		f.Hint = fmt.Sprintf("Something was full, and not the machine's disk, which has %s left: a tmpfs, or /dev/shm with its 64MiB.",
 			units.BytesSize(float64(free)))
@@ -156,4 +160,7 @@ func (x *execution) explainFull(f *topology.Failure, r topology.Resources, conta
 	f.Class, f.Container = topology.ClassDiskFull, "" // no container is to blame
 	f.Message += " The machine's disk is full."
 	f.Hint = "Free space on the runner's machine; `docker system df` shows what Docker holds."
+	if x.spec.OnHost() {
+		f.Hint = "Free space on the runner's machine."
+	}
 }

@@ -23,6 +23,7 @@ var classes = map[topology.ErrorKind]topology.Class{
 	topology.KindInvalid:     topology.ClassSpecInvalid,
 	topology.KindDiskFull:    topology.ClassDiskFull,
 	topology.KindUnavailable: topology.ClassDockerUnavailable,
+	topology.KindDenied:      topology.ClassPolicyDenied,
 }
 
 // failureOf turns an error into a failure.
@@ -49,9 +50,9 @@ func (x *execution) jobStartError(err error) error {
 	f := failureOf(err)
 	f.Container = "job"
 	if topology.KindOf(err) == topology.KindCommand {
-		f.Message = fmt.Sprintf("The image %s cannot run the job's command: %s", x.spec.Image, engineWords(err))
+		f.Message = fmt.Sprintf("%s cannot run the job's command: %s", place(x.spec), engineWords(err))
 		if len(x.spec.Steps) > 0 {
-			f.Message = fmt.Sprintf("The image %s has no %s, which steps need: %s", x.spec.Image, x.spec.HoldingShell(), engineWords(err))
+			f.Message = fmt.Sprintf("%s has no %s, which steps need: %s", place(x.spec), x.spec.HoldingShell(), engineWords(err))
 			f.Hint = "Use an image with a shell, or `command` instead of `steps`."
 		}
 	}
@@ -101,22 +102,35 @@ func explainExit(who string, exit topology.Exit, spec *topology.Spec, said []str
 		f.Hint = "Raise resources.memory in the spec, or use less."
 	case strings.Contains(last, "exec format error"):
 		f.Class = topology.ClassCapabilityMissing
-		f.Message = fmt.Sprintf("A program of the image %s is built for another processor or is no program at all (exec format error).", spec.Image)
+		f.Message = sentence(fmt.Sprintf("a program of %s is built for another processor or is no program at all (exec format error)", here(spec)))
 		f.Hint = "Use an image for this machine's processor; a script needs a first line like #!/bin/sh."
 	case initComplaint(last):
 		f.Class = topology.ClassSpecInvalid
-		f.Message = fmt.Sprintf("The image %s cannot run the job's command: %s", spec.Image, said[len(said)-1])
+		f.Message = fmt.Sprintf("%s cannot run the job's command: %s", place(spec), said[len(said)-1])
 		f.Hint = "Check the command against the image: the program must exist there and be executable."
 	case strings.Contains(last, "can't fork") || strings.Contains(last, "cannot fork") || strings.Contains(last, "fork: resource temporarily unavailable"):
 		f.Hint = fmt.Sprintf("The job could start no further process; its limit is %d (resources.pids).", pidsOf(spec.Resources))
 	case signal != "":
 		f.Message = sentence(fmt.Sprintf("%s was ended by %s (exit code %d)", who, signal, exit.Code))
 	case exit.Code == 127:
-		f.Hint = "Exit code 127 means that a command was not found; is it in the image and in PATH?"
+		f.Hint = fmt.Sprintf("Exit code 127 means that a command was not found; is it in %s and in PATH?", here(spec))
 	case exit.Code == 126:
 		f.Hint = "Exit code 126 means that a command could not be executed; does it have the x permission and a right first line?"
 	}
 	return f
+}
+
+// here is where the programs of a job are from, to go on in a sentence.
+func here(spec *topology.Spec) string {
+	if spec.OnHost() {
+		return "this machine"
+	}
+	return "the image " + spec.Image
+}
+
+// place is here at the beginning of a sentence.
+func place(spec *topology.Spec) string {
+	return strings.ToUpper(here(spec)[:1]) + here(spec)[1:]
 }
 
 // memoryOf is a container's limit on memory, to go on in a sentence.

@@ -82,8 +82,8 @@ func (x *execution) runStep(i int, step topology.Step) (topology.StepResult, out
 		if err == nil && exit.Code == 127 && x.lacksShell() {
 			out.result.Failure = &topology.Failure{
 				Class: topology.ClassSpecInvalid, Container: "job",
-				Message: fmt.Sprintf("The image %s has no %s, which the spec wants its steps to be run by.", x.spec.Image, x.spec.StepArgv("")[0]),
-				Hint:    "Set `shell` to one that the image has.",
+				Message: fmt.Sprintf("%s has no %s, which the spec wants its steps to be run by.", place(x.spec), x.spec.StepArgv("")[0]),
+				Hint:    "Set `shell` to one that it has.",
 			}
 		}
 	}
@@ -165,7 +165,7 @@ func (x *execution) lostJob() outcome {
 	if err == nil && (exit.Code == 127 || exit.Code == 126) {
 		o := x.refuse(topology.Failure{
 			Class: topology.ClassSpecInvalid, Container: "job",
-			Message: fmt.Sprintf("The image %s has no %s, which steps need.", x.spec.Image, x.spec.HoldingShell()),
+			Message: fmt.Sprintf("%s has no %s, which steps need.", place(x.spec), x.spec.HoldingShell()),
 			Hint:    "Use an image with a shell, or `command` instead of `steps`.",
 		})
 		o.stopped = true

@@ -73,7 +73,7 @@ var openMetadata = Violation{
 
 // order is the order of violations.
 var order = []Rule{
-	RuleImages, RuleRepositories, RuleNetworks, RuleMetadata, RulePrivileged, RuleCapAdd, RuleHostModes, RuleDevices,
+	RuleHostExecutor, RuleImages, RuleRepositories, RuleNetworks, RuleMetadata, RulePrivileged, RuleCapAdd, RuleHostModes, RuleDevices,
 	RuleGPUs, RuleDockerSocket, RuleMounts, RulePorts, RuleCeilingCPUs, RuleCeilingMemory, RuleCeilingDisk,
 }
 
@@ -131,6 +131,8 @@ var rules = map[Rule]rule{
 		},
 		more(RuleNetworks, same),
 	},
+	RuleHostExecutor: yes(func(p *Policy) bool { return p.HostExecutor },
+		"names no image and asks to run on the machine itself", RuleHostExecutor),
 	RulePrivileged: yes(func(p *Policy) bool { return p.Privileged }, "asks to be privileged", RulePrivileged),
 	RuleCapAdd: {
 		func(p *Policy, v string) bool {

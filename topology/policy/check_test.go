@@ -119,6 +119,7 @@ func TestEveryRightIsRefusedUntilItsCommandIsRun(t *testing.T) {
 		{Rule: policy.RuleMounts, Container: "db", Value: "/srv/data:ro"},
 		{Rule: policy.RulePorts, Container: "db", Value: "8080"},
 		{Rule: policy.RulePorts, Container: "db", Value: "auto"},
+		{Rule: policy.RuleHostExecutor},
 	} {
 		before := policy.CheckNeeds(nil, []policy.Need{n})
 		if len(before) != 1 || before[0].Rule != n.Rule || before[0].Container != n.Container || before[0].Message == "" {
@@ -142,6 +143,32 @@ func TestEveryRightIsRefusedUntilItsCommandIsRun(t *testing.T) {
 		if strings.Contains(string(p.Outline()), "/srv") {
 			t.Errorf("the outline tells of folders: %s", p.Outline())
 		}
+	}
+}
+
+// A job without an image asks for one thing, and whom it runs as is no business of the hub's.
+func TestJobsOnTheMachineItself(t *testing.T) {
+	t.Parallel()
+	spec, err := topology.Parse([]byte("command: make\nresources: {cpus: 3}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []policy.Need{
+		{Rule: policy.RuleHostExecutor}, {Rule: policy.RuleNetworks, Value: "open"}, {Rule: policy.RuleCeilingCPUs, Value: "3"},
+	}
+	if diff := cmp.Diff(want, policy.Needs(spec)); diff != "" {
+		t.Error(diff)
+	}
+	p := parse(t, "images: [postgres]\nhost_executor: true\nhost_user: builder\nnetworks: [none, restricted]\nceiling: {cpus: 2}")
+	var rules []policy.Rule
+	for _, v := range policy.Check(p, spec, time.Time{}) {
+		rules = append(rules, v.Rule)
+	}
+	if diff := cmp.Diff([]policy.Rule{policy.RuleNetworks, policy.RuleCeilingCPUs}, rules); diff != "" {
+		t.Error(diff)
+	}
+	if strings.Contains(string(p.Outline()), "builder") {
+		t.Errorf("the outline tells of users: %s", p.Outline())
 	}
 }
 

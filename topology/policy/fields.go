@@ -152,6 +152,27 @@ var Fields = []Field{
 		show: func(p *Policy) []string { return p.Ports },
 	},
 	{
+		Name: "host_executor", About: "jobs without an image may run on the machine itself, with all rights of the runner's user", Default: "false",
+		Example: "true", kind: boolField,
+		read: flag(func(p *Policy) *bool { return &p.HostExecutor }), show: shown(func(p *Policy) bool { return p.HostExecutor }),
+	},
+	{
+		Name: "host_user", About: "the user that such jobs run as, where the runner is root", Default: "none, and such jobs are refused", Example: "builder",
+		kind: scalarField,
+		read: func(p *Policy, s string) error {
+			if p.HostUser = s; !userName.MatchString(s) {
+				return fmt.Errorf("%q is no name of a user", s)
+			}
+			return nil
+		},
+		show: func(p *Policy) []string {
+			if p.HostUser == "" {
+				return nil
+			}
+			return []string{p.HostUser}
+		},
+	},
+	{
 		Name: "hours", About: "when jobs are taken, in the machine's time: DAYS or DAYS FROM-TO", Default: "always",
 		Example: "mon-fri 18:00-08:00,sat-sun",
 		read: func(p *Policy, s string) error {
@@ -184,6 +205,9 @@ var Fields = []Field{
 	ceiling("ceiling.memory", "memory that all containers of one job may use together", "8GiB", func(p *Policy) *int64 { return &p.Ceiling.Memory }),
 	ceiling("ceiling.disk", "disk that one job may use", "20GiB", func(p *Policy) *int64 { return &p.Ceiling.Disk }),
 }
+
+// userName is what names of users look like; a number would be read as one of its own.
+var userName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$`)
 
 var capability = regexp.MustCompile(`^[A-Z][A-Z_]{1,40}$`)
 

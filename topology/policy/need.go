@@ -16,6 +16,7 @@ type Rule string
 
 // The rules, in the order in which violations are listed.
 const (
+	RuleHostExecutor  Rule = "host_executor"
 	RuleImages        Rule = "images"
 	RuleRepositories  Rule = "repositories"
 	RuleNetworks      Rule = "networks"
@@ -52,7 +53,11 @@ const jobContainer = "job"
 // runner (a Compose file in the job's source) is in it once the spec is filled in.
 func Needs(spec *topology.Spec) []Need {
 	n := &needs{}
-	n.add(RuleImages, jobContainer, fullImage(spec.Image))
+	if spec.OnHost() {
+		n.add(RuleHostExecutor, "", "")
+	} else {
+		n.add(RuleImages, jobContainer, fullImage(spec.Image))
+	}
 	n.add(RuleNetworks, "", string(spec.Network))
 	if spec.Source != nil && spec.Source.Repository != "" {
 		r := spec.Source.Repository

@@ -9,9 +9,10 @@ import (
 const MaxOutline = 32 << 10
 
 // Outline is what the hub gets to know of a policy, as one line of JSON: all but
-// the paths of the machine's folders. Equal policies have equal outlines.
+// the paths of the machine's folders and the names of its users. Equal policies have equal outlines.
 func (p *Policy) Outline() []byte {
 	out := *p
+	out.HostUser = ""
 	if len(p.Mounts) > 0 {
 		out.Mounts = []Mount{{}} // some
 	}

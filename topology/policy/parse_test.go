@@ -72,6 +72,8 @@ cap_add: [NET_ADMIN]
 host_modes: [network]
 docker_socket: true
 ports: [8000-8999, auto]
+host_executor: true
+host_user: builder
 hours: ["mon-fri 18:00-08:00"]
 not_on_battery: true
 ceiling: {cpus: 2.5, memory: 4GiB, disk: 10GiB}

@@ -38,6 +38,10 @@ type Policy struct {
 	// OpenMetadata is no word of the owner's but a fact that the runner adds: in an open
 	// network the machine's cloud would hand its credentials to containers all the same.
 	OpenMetadata bool `json:"open_metadata,omitempty"`
+	// HostExecutor lets jobs without an image run on the machine itself, with the rights of the runner's user.
+	HostExecutor bool `json:"host_executor,omitempty"`
+	// HostUser is the user that they run as instead, where the runner is root; an outline does not tell it.
+	HostUser string `json:"host_user,omitempty"`
 	// Hours are when the runner takes jobs, in the machine's own time; none is always.
 	Hours []Window `json:"hours,omitempty"`
 	// NotOnBattery keeps the runner from taking jobs while the machine runs on its battery.
