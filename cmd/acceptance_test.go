@@ -11,9 +11,13 @@ import (
 	"github.com/runnerhub/runnerhub/hub/server"
 	"github.com/runnerhub/runnerhub/runnerctl"
 	"github.com/runnerhub/runnerhub/runnerctl/keyring/keyringtest"
+	"github.com/runnerhub/runnerhub/topology/host"
 )
 
 func TestMain(m *testing.M) {
+	if code, was := host.Helper(); was { // of a runner, which is this program too
+		os.Exit(code)
+	}
 	// A script waits for containers most of its time, so more of them than there are cores are faster. Each needs some of
 	// the engine's networks, of which there are 31 by default.
 	if err := flag.Set("test.parallel", "4"); err != nil {

@@ -37,13 +37,16 @@ import (
 	"github.com/runnerhub/runnerhub/runnerctl/iostreams"
 	"github.com/runnerhub/runnerhub/runnerctl/keyring"
 	"github.com/runnerhub/runnerhub/topology"
-	"github.com/runnerhub/runnerhub/topology/attempt"
 	"github.com/runnerhub/runnerhub/topology/compose"
 	"github.com/runnerhub/runnerhub/topology/docker"
+	"github.com/runnerhub/runnerhub/topology/host"
 )
 
 // Main runs the program and returns its exit code.
 func Main() int {
+	if code, was := host.Helper(); was { // of a runner
+		return code
+	}
 	config, state := cmdutil.DefaultDirs()
 	f := &cmdutil.Factory{
 		IO: iostreams.System(), Getenv: os.Getenv, Now: time.Now, ConfigDir: config, StateDir: state,
@@ -52,9 +55,7 @@ func Main() int {
 		SurveyEngine: func(ctx context.Context) topology.Survey { return docker.SurveyEngine(ctx, docker.Options{}) },
 		Signals:      stopSignals,
 	}
-	f.NewExecutor = func(ctx context.Context) (topology.Executor, error) {
-		return docker.New(ctx, docker.Options{Options: attempt.Options{ReadyNetworks: f.Engine.Slots, Subnets: f.Engine.Subnets, WarmFor: f.Engine.WarmFor}})
-	}
+	f.NewExecutor = func(ctx context.Context) (topology.Executor, error) { return newExecutor(ctx, f) }
 	return Execute(context.Background(), f, os.Args[1:])
 }
 
