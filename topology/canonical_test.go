@@ -93,6 +93,7 @@ func drawSpec(t *rapid.T) *topology.Spec {
 	}
 	if (s.Steps != nil || s.Command != nil) && rapid.IntRange(0, 4).Draw(t, "host") == 0 {
 		s.Image, s.WorkingDir, s.User, s.Platform, s.Pull, s.Network = "", "", "", "", "", topology.NetworkOpen
+		s.Cache = nil
 		return s
 	}
 	var before []string

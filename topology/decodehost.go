@@ -11,6 +11,7 @@ var containerFields = map[string]string{
 	"working_dir": "such a job starts in a folder of its own; begin a script with cd",
 	"user":        "such a job runs as the user that the machine's owner has chosen",
 	"platform":    `say which machine under "requires", for example [linux, arm64]`,
+	"cache":       "keep such things in a folder of the machine that is the owner's to give",
 	"pull":        "there is nothing to pull",
 }
 

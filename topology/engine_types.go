@@ -85,7 +85,9 @@ type ContainerSpec struct {
 	NoMetadata bool
 	Init       bool // see EngineInfo.Init
 	OpenStdin  bool // standard input that never ends; see Process.Write
-	Labels     map[string]string
+	// Beside names a container whose files are this one's too, for an engine without volumes. Others need not heed it.
+	Beside string
+	Labels map[string]string
 
 	GroupAdd    []string
 	ExtraHosts  []string // NAME=ADDRESS

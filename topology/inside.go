@@ -23,6 +23,7 @@ const standCommand = `trap : HUP INT TERM; while :; do read -r _ || sleep 1; don
 // StandIn describes a container that stands in for a job's whose process has ended, to be looked at: the same image,
 // environment, workspace and network, held open by shell.
 func StandIn(job ContainerSpec, shell string) ContainerSpec {
+	job.Beside = job.Name
 	job.Name += "-held"
 	job.Entrypoint, job.Command = []string{shell}, []string{"-c", standCommand}
 	job.OpenStdin = true

@@ -129,6 +129,7 @@ func TestHostProblems(t *testing.T) {
 		"working_dir": needs("command: a\nworking_dir: /srv", "working_dir", "such a job starts in a folder of its own; begin a script with cd"),
 		"user":        needs("command: a\nuser: b", "user", "such a job runs as the user that the machine's owner has chosen"),
 		"platform":    needs("command: a\nplatform: linux/amd64", "platform", `say which machine under "requires", for example [linux, arm64]`),
+		"cache":       needs("command: a\ncache: [{key: k, paths: [x]}]", "cache", "keep such things in a folder of the machine that is the owner's to give"),
 		"pull":        needs("command: a\npull: never", "pull", "there is nothing to pull"),
 		"no network":  {"command: a\nnetwork: none", topology.ProblemConflict, `line 2, column 10: network: a job without an image reaches what its machine reaches; name an image, or leave "network" out`},
 		"restricted":  {"command: a\nnetwork: restricted", topology.ProblemConflict, `line 2, column 10: network: a job without an image reaches what its machine reaches; name an image, or leave "network" out`},

@@ -80,13 +80,17 @@ func (x *execution) standIn(ctx context.Context) {
 	}
 	process, err := x.e.engine.Start(ctx, spec.Name, nil)
 	if err != nil {
-		x.say("The image %s has no %s, so that no command can be run beside the job's files", x.spec.Image, x.spec.HoldingShell())
+		x.say("%s has no %s, so that no command can be run beside the job's files", place(x.spec), x.spec.HoldingShell())
 		return
 	}
 	process.Close() // it says nothing
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.stand = spec.Name
+	if x.spec.OnHost() {
+		x.say("The job has ended; commands run in its folder, with its environment")
+		return
+	}
 	x.say("The job's container has ended; commands run in one of the same image, environment, workspace and network")
 }
 

@@ -55,17 +55,20 @@ func (p pipes) close() {
 	}
 }
 
-// run starts a command in the container and returns when it has begun. whole says that the container's control
-// groups end with it.
-func (c *container) run(argv, env []string, stdin, whole bool, out topology.Output) (*command, error) {
+// run starts a command in the container and returns when it has begun. main says that it is what the container was made
+// for: everything in the container's control groups ends with it, and its standard input may be kept open.
+func (c *container) run(spec topology.ExecSpec, main bool, out topology.Output) (*command, error) {
 	op := "start " + c.name
 	p, err := openPipes()
 	if err != nil {
 		return nil, fault(op, err)
 	}
 	in := p.stdin[0]
-	if !stdin {
-		_ = p.stdin[1].Close() // it ends at once
+	if !main || !c.spec.OpenStdin {
+		go func() { // a command need not read it
+			_, _ = p.stdin[1].Write(spec.Stdin)
+			_ = p.stdin[1].Close()
+		}()
 	}
 	helper := exec.Command("/proc/self/exe") //nolint:noctx // it ends with the command, and the command by an order
 	helper.Args, helper.Env, helper.Dir = []string{supervisorName}, []string{markVariable + "=" + c.name}, "/"
@@ -81,10 +84,10 @@ func (c *container) run(argv, env []string, stdin, whole bool, out topology.Outp
 		return nil, fault(op, err)
 	}
 	o := order{
-		Argv: argv, Env: c.environ(env), Dir: c.path(c.spec.WorkingDir), User: c.user,
+		Argv: spec.Argv, Env: c.environ(spec.Env, spec.WorkingDir), Dir: c.path(spec.WorkingDir), User: c.user,
 		Join: c.group.join(), Limits: c.limits(), CPUs: c.cpus(),
 	}
-	if whole {
+	if main {
 		o.Group = c.group.dirs()
 	}
 	heard := json.NewDecoder(p.news[0])

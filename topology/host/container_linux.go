@@ -39,6 +39,7 @@ type record struct {
 // container is one that this process has made.
 type container struct {
 	name, dir string
+	root      string // of its files, which are another container's where it is beside that
 	spec      topology.ContainerSpec
 	user      account
 	group     group
@@ -67,8 +68,16 @@ func (e *Engine) CreateContainer(ctx context.Context, spec topology.ContainerSpe
 		name: spec.Name, dir: filepath.Join(e.dir, spec.Name), spec: spec, user: user,
 		record: record{Labels: spec.Labels}, commands: map[*command]bool{},
 	}
+	c.root = filepath.Join(c.dir, rootDir)
 	if filepath.Base(c.dir) != spec.Name || strings.HasPrefix(spec.Name, ".") {
 		return faultf(topology.KindInvalid, op, "%q cannot be the name of a folder", spec.Name)
+	}
+	if spec.Beside != "" {
+		other, err := e.find(ctx, op, spec.Beside)
+		if err != nil {
+			return err
+		}
+		c.root, c.user = other.root, other.user
 	}
 	if err := e.makeDir(c); err != nil {
 		_ = os.RemoveAll(c.dir)
@@ -107,8 +116,11 @@ func (e *Engine) makeDir(c *container) error {
 	if err := c.save(); err != nil {
 		return err
 	}
+	if c.spec.Beside != "" {
+		return nil
+	}
 	for _, name := range []string{"", topology.DefaultWorkingDir, homeDir, tmpDir} {
-		dir := filepath.Join(c.dir, rootDir, name)
+		dir := c.path(name)
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return err
 		}
@@ -135,7 +147,7 @@ func (c *container) save() error {
 }
 
 // path is where an absolute path of the container's is on this machine.
-func (c *container) path(p string) string { return filepath.Join(c.dir, rootDir, p) }
+func (c *container) path(p string) string { return filepath.Join(c.root, p) }
 
 // find returns a container that this process has made.
 func (e *Engine) find(ctx context.Context, op, name string) (*container, error) {

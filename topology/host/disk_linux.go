@@ -21,7 +21,7 @@ func (e *Engine) DiskUsage(ctx context.Context, names []string) (map[string]int6
 		if err != nil {
 			continue
 		}
-		used[name] = treeSize(ctx, filepath.Join(c.dir, rootDir))
+		used[name] = treeSize(ctx, c.root)
 	}
 	return used, ended(ctx, op)
 }

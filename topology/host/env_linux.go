@@ -13,7 +13,7 @@ const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 
 // environ is the environment of a command in a container: what every program expects, what the container
 // has, and what this command has besides. Nothing of the runner's own environment is in it.
-func (c *container) environ(more []string) []string {
+func (c *container) environ(more []string, dir string) []string {
 	env := map[string]string{
 		"PATH": defaultPath, "LANG": "C.UTF-8", "SHELL": "/bin/sh",
 		"HOME": c.path(homeDir), "TMPDIR": c.path(tmpDir), "USER": c.user.Name, "LOGNAME": c.user.Name,
@@ -25,7 +25,7 @@ func (c *container) environ(more []string) []string {
 		}
 		env[name] = value
 	}
-	env["PWD"] = c.path(c.spec.WorkingDir)
+	env["PWD"] = c.path(dir)
 	env[markVariable] = c.name
 	out := make([]string, 0, len(env))
 	for _, name := range slices.Sorted(maps.Keys(env)) {

@@ -30,7 +30,7 @@ func (e *Engine) Start(ctx context.Context, name string, out topology.Output) (t
 	if err := c.save(); err != nil {
 		return nil, fault(op, err)
 	}
-	x, err := c.run(argv, nil, c.spec.OpenStdin, true, out)
+	x, err := c.run(topology.ExecSpec{Argv: argv, WorkingDir: c.spec.WorkingDir}, true, out)
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +65,14 @@ func (e *Engine) Exec(ctx context.Context, name string, spec topology.ExecSpec, 
 	if _, err := c.mainCommand(op); err != nil {
 		return topology.Exit{}, err
 	}
+	if spec.WorkingDir == "" {
+		spec.WorkingDir = c.spec.WorkingDir
+	}
+	if spec.User != "" && spec.User != "0" && spec.User != c.user.Name { // who asks for the superuser gets the job's user
+		return topology.Exit{}, faultf(topology.KindInvalid, op, "a job without an image has one user, %s", c.user.Name)
+	}
 	c.mu.Lock()
-	x, err := c.run(spec.Argv, spec.Env, false, false, out)
+	x, err := c.run(spec, false, out)
 	if err == nil {
 		c.commands[x] = true
 	}

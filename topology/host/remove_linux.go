@@ -40,7 +40,7 @@ func (e *Engine) RemoveContainer(ctx context.Context, name string) error {
 	removeGroups(r.Groups)
 	dir := filepath.Join(e.dir, name)
 	// The record goes last: without it nobody would know the rest for a container.
-	if err := removeTree(filepath.Join(dir, rootDir)); err != nil {
+	if err := removeTree(filepath.Join(dir, rootDir)); err != nil { // it is not there for one beside another
 		return fault(op, err)
 	}
 	if err := removeTree(dir); err != nil {

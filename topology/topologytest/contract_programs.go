@@ -2,6 +2,7 @@ package topologytest
 
 import (
 	"fmt"
+	"path"
 	"strings"
 )
 
@@ -12,7 +13,7 @@ const (
 	scriptWait   = `trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.05; done`
 	scriptHold   = `trap '' HUP INT TERM; read -r _` // what holds a job container open for its steps
 	scriptTrue   = `exit 0`
-	scriptRead   = `cat; pwd`
+	scriptRead   = `cat; basename "$(pwd)"`
 	scriptSleep  = `echo ready; exec sleep 1000`
 	scriptWrite  = `i=0; while [ $i -lt 2000 ]; do echo "line $i of a text that fills buffers"; i=$((i+1)); done; printf end`
 	scriptAppend = `test "$(cat /workspace/tree/in)" = given && test -x /workspace/tree/in && mkdir /workspace/out && echo made > /workspace/out/file && ln -s file /workspace/out/link && echo done`
@@ -47,7 +48,7 @@ var contractPrograms = map[string]Program{
 	},
 	scriptTrue: func(*FakeProcess) int { return 0 },
 	scriptRead: func(p *FakeProcess) int {
-		_, _ = fmt.Fprintf(p.Stdout, "%s%s\n", p.Given, p.Dir)
+		_, _ = fmt.Fprintf(p.Stdout, "%s%s\n", p.Given, path.Base(p.Dir))
 		return 0
 	},
 	scriptSleep: func(p *FakeProcess) int {

@@ -161,7 +161,7 @@ func testExec(l *lab) {
 	if got := out.of(topology.Stdout); got != "out\ncontainer\n" {
 		l.Errorf("stdout %q", got)
 	}
-	for stdin, want := range map[string]string{"": "/tmp\n", "given\n": "given\n/tmp\n"} {
+	for stdin, want := range map[string]string{"": "tmp\n", "given\n": "given\ntmp\n"} {
 		out = newText()
 		spec := topology.ExecSpec{Argv: []string{"/bin/sh", "-c", scriptRead}, WorkingDir: "/tmp", Stdin: []byte(stdin)}
 		if exit, err := l.engine.Exec(l.Context(), name, spec, out.write); err != nil || exit.Code != 0 || out.of(topology.Stdout) != want {
