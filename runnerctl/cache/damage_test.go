@@ -77,7 +77,7 @@ func writeForEver(dir string) {
 	for i := 0; err == nil; i++ {
 		if _, err = w.Write([]byte(noise(byte(i), mib))); i == 8 {
 			fmt.Println("in the middle")
-			time.Sleep(time.Minute) // it is killed
+			<-time.After(time.Minute) // it is killed
 		}
 	}
 	fmt.Println(err)
