@@ -9,7 +9,7 @@ import (
 
 // Compose fills in the services of a spec that names Compose files, from the job's
 // source in dir ("" is none); see the package topology/compose. notes are lines for
-// the job's log.
+// the job's log. It returns soon after ctx has ended.
 type Compose func(ctx context.Context, dir string, spec *topology.Spec) (out *topology.Spec, notes []string, failure *topology.Failure)
 
 // compose reads the job's Compose files, if it has any. The result is nil while nothing is wrong.
@@ -30,8 +30,15 @@ func (t *attempt) compose(ctx context.Context, work *topology.Work, obs topology
 	if t.a.cfg.Compose == nil {
 		return fail(&topology.Failure{Class: topology.ClassSpecInvalid, Message: "This runner reads no Compose files.", Hint: "run the job on another one"})
 	}
+	begin := time.Now()
+	ctx, cancel := untilTimeout(ctx, work.Spec)
+	defer cancel()
 	spec, notes, failure := t.a.cfg.Compose(ctx, work.Source, work.Spec)
-	if failure != nil {
+	switch {
+	case ctx.Err() != nil:
+		res := unprepared(context.Cause(ctx))
+		return &res
+	case failure != nil:
 		return fail(failure)
 	}
 	if !t.begun { // by a process that has said them
@@ -39,6 +46,6 @@ func (t *attempt) compose(ctx context.Context, work *topology.Work, obs topology
 			say(note)
 		}
 	}
-	work.Spec = spec
+	work.Spec = without(spec, time.Since(begin))
 	return nil
 }

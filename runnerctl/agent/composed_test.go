@@ -27,6 +27,10 @@ func TestComposeFilesAreRead(t *testing.T) {
 	}{
 		"filled in": {filled(map[string]topology.Service{"web": {Image: "web"}}, nil), "succeeded"},
 		"a failure": {filled(nil, &topology.Failure{Class: topology.ClassSource, Message: "no such file"}), "failed source no such file"},
+		"too slow": {func(ctx context.Context, _ string, _ *topology.Spec) (*topology.Spec, []string, *topology.Failure) {
+			<-ctx.Done()
+			return nil, nil, &topology.Failure{Class: topology.ClassCanceled}
+		}, "timed_out timeout Compose files were read"},
 		"a demand": {filled(map[string]topology.Service{"web": {Powers: topology.Powers{Privileged: true}}}, nil),
 			"failed policy_denied the service web asks to be privileged (rule privileged)"},
 		"none to read it": {nil, "failed spec_invalid reads no Compose files"},
@@ -36,7 +40,7 @@ func TestComposeFilesAreRead(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				h := newHub()
-				h.Submit("a", "image: x\ncompose: compose.yaml\n")
+				h.Submit("a", "image: x\ncompose: compose.yaml\ntimeout: 5s\n")
 				ran := topologytest.NewExecutor(func(_ context.Context, work topology.Work, _ topology.Observer) topology.Result {
 					if work.Spec.Services["web"].Image != "web" {
 						t.Errorf("%+v", work.Spec)

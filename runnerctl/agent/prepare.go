@@ -36,11 +36,8 @@ func (t *attempt) prepare(ctx context.Context, work topology.Work, e *entry, obs
 		return work, nil
 	}
 	begin := time.Now()
-	if spec.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, time.Duration(spec.Timeout), errOutOfTime)
-		defer cancel()
-	}
+	ctx, cancel := untilTimeout(ctx, spec)
+	defer cancel()
 	obs.Phase(topology.PhasePreparing, "")
 	say := func(line string) {
 		_ = obs.Log(topology.Record{Time: time.Now(), Stream: topology.System, Data: []byte(line + "\n")}) // the observer stops the job then
@@ -57,13 +54,26 @@ func (t *attempt) prepare(ctx context.Context, work topology.Work, e *entry, obs
 		}
 		return work, &topology.Result{Status: topology.Failed, Failure: failure}
 	}
-	if spec.Timeout > 0 {
-		left := *spec
-		left.Timeout = max(topology.Duration(time.Second), spec.Timeout-topology.Duration(time.Since(begin)))
-		work.Spec = &left
-	}
-	work.Source = tree
+	work.Spec, work.Source = without(spec, time.Since(begin)), tree
 	return work, nil
+}
+
+// untilTimeout ends a part of the preparation when the job's time is over.
+func untilTimeout(ctx context.Context, spec *topology.Spec) (context.Context, context.CancelFunc) {
+	if spec.Timeout <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, time.Duration(spec.Timeout), errOutOfTime)
+}
+
+// without is a spec with the time that is left of the job's.
+func without(spec *topology.Spec, spent time.Duration) *topology.Spec {
+	if spec.Timeout <= 0 {
+		return spec
+	}
+	left := *spec
+	left.Timeout = max(topology.Duration(time.Second), spec.Timeout-topology.Duration(spent))
+	return &left
 }
 
 func (t *attempt) source(ctx context.Context, s *topology.Source, dir string, say func(string)) (string, *topology.Failure) {
@@ -89,7 +99,7 @@ func (t *attempt) source(ctx context.Context, s *topology.Source, dir string, sa
 func unprepared(cause error) topology.Result {
 	if errors.Is(cause, errOutOfTime) {
 		return topology.Result{Status: topology.TimedOut, Failure: &topology.Failure{
-			Class: topology.ClassTimeout, Message: "The job ran out of time while its source was fetched.", Hint: "Raise timeout in the spec.",
+			Class: topology.ClassTimeout, Message: "The job ran out of time while its source was fetched, or its Compose files were read.", Hint: "Raise timeout in the spec.",
 		}}
 	}
 	return topology.Result{Status: topology.Canceled, Failure: &topology.Failure{

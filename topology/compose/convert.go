@@ -287,10 +287,21 @@ func (p *project) declaration(kind string, d any) any {
 // rel is a path relative to the source.
 func (p *project) rel(abs string) (string, error) {
 	if !filepath.IsAbs(abs) || !within(p.dir, abs) {
-		return "", fmt.Errorf("%q is not inside the source", abs)
+		return "", fmt.Errorf("%q is not inside the source", p.asWritten(abs))
 	}
 	rel, err := filepath.Rel(p.dir, abs)
 	return filepath.ToSlash(rel), err
+}
+
+// asWritten is a path that leads out of the source: relative, where it was written so,
+// since the place of the source is the machine's own.
+func (p *project) asWritten(abs string) string {
+	if within(abs, p.dir) || within(filepath.Dir(filepath.Dir(p.dir)), abs) {
+		if rel, err := filepath.Rel(p.dir, abs); err == nil {
+			return filepath.ToSlash(rel)
+		}
+	}
+	return abs
 }
 
 func within(dir, p string) bool {

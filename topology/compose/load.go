@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -24,33 +25,66 @@ const projectName = "job"
 // the job's source. Variables in them are those of the job's env. notes are sentences
 // for the job's log about what is in the files and has no effect. A spec that names no
 // Compose files is returned as it is.
+//
+// Load ends with ctx, and compose-go, which does not, is left to itself then: the limits
+// on what it is given (weight) bound for how long.
 func Load(ctx context.Context, dir string, spec *topology.Spec) (out *topology.Spec, notes []string, failure *topology.Failure) {
 	if len(spec.Compose.Files) == 0 {
 		return spec, nil, nil
 	}
 	if dir == "" {
 		return nil, nil, &topology.Failure{
-			Class: topology.ClassSource, Message: "compose names files of the source, but the job has none.",
+			Class: topology.ClassSpecInvalid, Message: "compose names files of the source, but the job has none.",
 			Hint: "Submit the job with its source: runnerctl submit --source .",
 		}
 	}
+	done := make(chan loaded, 1)
+	go func() {
+		var l loaded
+		defer func() {
+			if p := recover(); p != nil { // a panic of compose-go's costs this job and not the others
+				l = loaded{failure: refusal(spec, fmt.Sprintf("they make what reads them fail: %v", p))}
+			}
+			done <- l
+		}()
+		l = load(ctx, dir, spec)
+	}()
+	select {
+	case l := <-done:
+		return l.spec, l.notes, l.failure
+	case <-ctx.Done():
+		return nil, nil, &topology.Failure{
+			Class: topology.ClassCanceled, Message: fmt.Sprintf("The job was ended while its Compose files were read: %v", context.Cause(ctx)),
+		}
+	}
+}
+
+type loaded struct {
+	spec    *topology.Spec
+	notes   []string
+	failure *topology.Failure
+}
+
+func load(ctx context.Context, dir string, spec *topology.Spec) (l loaded) {
 	p, err := open(dir, spec)
 	if err == nil {
 		defer p.close()
-		out, notes, err = p.load(ctx)
+		l.spec, l.notes, err = p.load(ctx)
 	}
 	if err == nil {
-		return out, notes, nil
+		return l
 	}
-	f := &topology.Failure{
+	return loaded{failure: refusal(spec, p.plain(err))}
+}
+
+// refusal is the failure of files that cannot be run. It is the same on every machine,
+// so that it is not retried.
+func refusal(spec *topology.Spec, why string) *topology.Failure {
+	return &topology.Failure{
 		Class:   topology.ClassSpecInvalid,
-		Message: fmt.Sprintf("The services of %s cannot be run: %s", strings.Join(spec.Compose.Files, ", "), p.plain(err)),
+		Message: fmt.Sprintf("The services of %s cannot be run: %s", strings.Join(spec.Compose.Files, ", "), why),
 		Hint:    "docs/topologies.md has every field of Compose and what becomes of it.",
 	}
-	if errors.Is(err, os.ErrNotExist) {
-		f.Class, f.Hint = topology.ClassSource, "Paths are relative to the root of the job's source."
-	}
-	return nil, nil, f
 }
 
 // project is the Compose files of one job.
@@ -60,6 +94,8 @@ type project struct {
 	dir  string // absolute, without links
 	env  types.Mapping
 	skip map[string][]string // field without effect → services
+
+	total weight // of what compose-go will read, a file as often as it is named
 }
 
 func open(dir string, spec *topology.Spec) (*project, error) {
@@ -78,9 +114,17 @@ func open(dir string, spec *topology.Spec) (*project, error) {
 
 func (p *project) close() { _ = p.root.Close() }
 
-// plain leaves the place of the source on the runner's machine out of an error.
+// plain leaves the place of the source on the runner's machine out of an error, and the
+// words of system calls.
 func (p *project) plain(err error) string {
-	text := strings.ReplaceAll(err.Error(), p.dir+string(filepath.Separator), "")
+	if missing, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrNotExist) {
+		return p.inSource(missing.Path) + " is not in the job's source; paths are relative to the folder of the first Compose file, and inside the source"
+	}
+	return p.inSource(err.Error())
+}
+
+func (p *project) inSource(text string) string {
+	text = strings.ReplaceAll(text, p.dir+string(filepath.Separator), "")
 	return strings.ReplaceAll(text, p.dir, ".")
 }
 

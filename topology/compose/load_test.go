@@ -210,12 +210,13 @@ func TestFilesThatAreWrong(t *testing.T) {
 		"a variable":          {"services: {a: {image: '${TAG:?say the tag}'}}\n", "spec_invalid", "say the tag"},
 		"the job's name":      {"services: {job: {image: a}}\n", "spec_invalid", "taken"},
 		"a circle":            {"services: {a: {image: a, depends_on: [b]}, b: {image: b, depends_on: [a]}}\n", "spec_invalid", ""},
-		"no such env file":    {"services: {a: {image: a, env_file: none.env}}\n", "source", "none.env"},
+		"no such env file":    {"services: {a: {image: a, env_file: none.env}}\n", "spec_invalid", "none.env is not in the job's source"},
 		"a namespace":         {"services: {a: {image: a, network_mode: 'service:b'}, b: {image: b}}\n", "spec_invalid", "another container's namespace"},
 		"no entrypoint":       {"services: {a: {image: a, entrypoint: []}}\n", "spec_invalid", "entrypoint"},
 		"too many":            {"services: {a: {image: a, scale: 40}}\n", "spec_invalid", "1 to 32"},
 		"an address":          {"services: {a: {image: a, networks: {n: {ipv4_address: 10.0.0.1}}}}\nnetworks: {n: }\n", "spec_invalid", "ipv4_address"},
 		"more confinement":    {"services: {a: {image: a, security_opt: ['seccomp:unconfined']}}\n", "spec_invalid", "seccomp"},
+		"a folder above":      {"services: {a: {build: {context: ../..}}}\n", "spec_invalid", `"../.." is not inside the source`},
 		"includes each other": {"include: [compose.yaml]\nservices: {a: {image: a}}\n", "spec_invalid", "cycle"},
 	}
 	for name, tt := range tests {
@@ -227,10 +228,10 @@ func TestFilesThatAreWrong(t *testing.T) {
 		}
 	}
 	missing := &topology.Spec{Image: "job", Compose: topology.Compose{Files: []string{"none.yaml"}}}
-	if _, _, failure := compose.Load(t.Context(), t.TempDir(), missing); failure == nil || failure.Class != topology.ClassSource {
+	if _, _, failure := compose.Load(t.Context(), t.TempDir(), missing); failure == nil || failure.Class != topology.ClassSpecInvalid {
 		t.Errorf("%+v", failure)
 	}
-	if _, _, failure := compose.Load(t.Context(), "", missing); failure == nil || failure.Class != topology.ClassSource {
+	if _, _, failure := compose.Load(t.Context(), "", missing); failure == nil || failure.Class != topology.ClassSpecInvalid {
 		t.Errorf("%+v", failure)
 	}
 }

@@ -28,13 +28,14 @@ const (
 // than one document, tags that change a text, aliases as keys, variables in the paths
 // of other Compose files, and includes with a folder or variables of their own.
 func (p *project) scan(name, base string) ([]byte, error) {
-	s := &scanner{project: p, seen: map[string]bool{}}
+	s := &scanner{project: p, seen: map[string]weight{}, anchored: map[*yaml.Node]weight{}}
 	return s.file(name, base)
 }
 
 type scanner struct {
 	*project
-	seen map[string]bool
+	seen     map[string]weight // what each file comes to, with those that it names
+	anchored map[*yaml.Node]weight
 }
 
 func (s *scanner) file(name, base string) ([]byte, error) {
@@ -42,18 +43,26 @@ func (s *scanner) file(name, base string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if key := name + " in " + base; s.seen[key] {
-		return text, nil
-	} else if s.seen[key] = true; len(s.seen) > maxFiles {
+	key := name + " in " + base
+	if w, seen := s.seen[key]; seen { // compose-go reads it as often as it is named
+		s.total = s.total.plus(w)
+		return text, s.total.check()
+	}
+	if s.seen[key] = (weight{}); len(s.seen) > maxFiles {
 		return nil, fmt.Errorf("more than %d Compose files", maxFiles)
 	}
+	before := s.total
 	doc, err := document(text)
+	if err == nil {
+		err = s.weighDocument(doc)
+	}
 	if err == nil {
 		err = s.walk(doc, base)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	s.seen[key] = s.total.minus(before)
 	return withoutVersion(text, doc), nil
 }
 
