@@ -54,11 +54,11 @@ func made(t *testing.T, entries ...entry) []byte {
 func TestUnpack(t *testing.T) {
 	t.Parallel()
 	out := t.TempDir()
-	data := made(t, dir("./"), dir("d/"), dir("d/e"), file("d/e/f", "text"), link("d/e/up", "../../g"), file("g", "g"), link("loop", "loop"), file("empty", ""))
+	data := made(t, dir("./"), dir("d/"), dir("d/e"), file("d/e/f", "text"), link("d/e/up", "../../g"), file("g", "g"), link("loop", "loop"), file("empty", ""), file(`d/a\b`, "odd"))
 	if err := archive.Unpack(t.Context(), bytes.NewReader(data), out, archive.Limits{}); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"d/e/f": "text", "d/e/up": "g", "g": "g", "empty": ""} {
+	for name, want := range map[string]string{"d/e/f": "text", "d/e/up": "g", "g": "g", "empty": "", `d/a\b`: "odd"} {
 		if got, err := os.ReadFile(filepath.Join(out, name)); err != nil || string(got) != want {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
@@ -81,7 +81,6 @@ func TestUnpackRefuses(t *testing.T) {
 		"a path above":              {data: made(t, file("../x", "x")), words: "leads out"},
 		"a path above within":       {data: made(t, dir("d"), file("d/../../x", "x")), words: "leads out"},
 		"an absolute path":          {data: made(t, file("/tmp/x", "x")), words: "leads out"},
-		"a backslash":               {data: made(t, file(`..\x`, "x")), words: "leads out"},
 		"a link above":              {data: made(t, link("l", "../x")), words: "link that leads out"},
 		"an absolute link":          {data: made(t, link("l", "/etc/passwd")), words: "link that leads out"},
 		"an empty link":             {data: made(t, link("l", "")), words: "link that leads out"},

@@ -82,7 +82,9 @@ func (u *unpacker) entry(h *tar.Header, content io.Reader) error {
 	name := path.Clean(h.Name)
 	bad := func(why string) error { return &Error{"its entry " + clip(h.Name) + " " + why, packIt} }
 	switch {
-	case strings.ContainsAny(h.Name, "\\\x00") || !filepath.IsLocal(filepath.FromSlash(h.Name)):
+	case filepath.Separator != '/' && strings.ContainsRune(h.Name, filepath.Separator):
+		return &Error{"its entry " + clip(h.Name) + " has a name that this runner's system cannot have", "Run the job on a runner with Linux, or rename the file."}
+	case strings.Contains(h.Name, "\x00") || !filepath.IsLocal(filepath.FromSlash(h.Name)):
 		return bad("leads out of it")
 	case name == "." && h.Typeflag == tar.TypeDir:
 		return nil
