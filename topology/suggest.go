@@ -31,6 +31,9 @@ func nearest(word string, known []string) string {
 	return best
 }
 
+// Nearest returns the known word that was probably meant, or "".
+func Nearest(word string, known []string) string { return nearest(word, known) }
+
 // didYouMean is the hint that offers the nearest word, or "".
 func didYouMean(word string, known []string) string {
 	if best := nearest(word, known); best != "" {

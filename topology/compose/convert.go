@@ -320,6 +320,9 @@ func (p *project) drop(service, prefix string, m object, field string) {
 
 func (p *project) notes() []string {
 	var all []string
+	for _, name := range slices.Sorted(maps.Keys(p.unset)) {
+		all = append(all, fmt.Sprintf("Compose: the variable %s is not in the job's env, and empty (%s)", name, strings.Join(p.unset[name], ", ")))
+	}
 	for _, field := range slices.Sorted(maps.Keys(p.skip)) {
 		all = append(all, fmt.Sprintf("Compose: %s has no effect here (%s)", field, strings.Join(unique(p.skip[field]), ", ")))
 	}

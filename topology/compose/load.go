@@ -95,11 +95,13 @@ type project struct {
 	env  types.Mapping
 	skip map[string][]string // field without effect → services
 
-	total weight // of what compose-go will read, a file as often as it is named
+	total   weight              // of what compose-go will read, a file as often as it is named
+	unknown string              // about the first field of a service that does not exist
+	unset   map[string][]string // variable that is empty → files
 }
 
 func open(dir string, spec *topology.Spec) (*project, error) {
-	p := &project{spec: spec, dir: dir, env: types.Mapping{}, skip: map[string][]string{}}
+	p := &project{spec: spec, dir: dir, env: types.Mapping{}, skip: map[string][]string{}, unset: map[string][]string{}}
 	maps.Copy(p.env, spec.Env)
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -143,11 +145,12 @@ func (p *project) load(ctx context.Context) (*topology.Spec, []string, error) {
 	options := func(o *loader.Options) {
 		o.SetProjectName(projectName, true)
 		o.Profiles = p.spec.Compose.Profiles
+		o.Interpolate.Substitute = quietly
 		o.SkipResolveEnvironment, o.SkipResolveLabels = true, true // env files are read by us, inside the source
 	}
 	dict, err := loader.LoadModelWithContext(ctx, details, options)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, p.explained(err, nil)
 	}
 	model, err := clone(dict)
 	if err != nil {
@@ -155,7 +158,7 @@ func (p *project) load(ctx context.Context) (*topology.Spec, []string, error) {
 	}
 	active, err := loader.ModelToProject(dict, loader.ToOptions(&details, []func(*loader.Options){options}), details)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, p.explained(err, model)
 	}
 	services, err := p.convert(model, active.Services)
 	if err != nil {

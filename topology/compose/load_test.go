@@ -205,7 +205,8 @@ func TestFilesThatAreWrong(t *testing.T) {
 	}{
 		"no YAML":             {"services: [", "spec_invalid", "compose.yaml"},
 		"nothing":             {"", "spec_invalid", ""},
-		"no such field":       {"services: {a: {imge: a}}\n", "spec_invalid", "imge"},
+		"no such field":       {"services:\n  a: {imge: a}\n", "spec_invalid", `compose.yaml: line 2: services.a.imge: unknown field; did you mean "image"?`},
+		"a profile":           {"services: {a: {image: a, depends_on: [b]}, b: {image: b, profiles: [debug]}}\n", "spec_invalid", `"a" depends on "b", whose profiles (debug) are not among the job's`},
 		"no service":          {"services: {a: {image: a, profiles: [x]}}\n", "spec_invalid", "profiles"},
 		"a variable":          {"services: {a: {image: '${TAG:?say the tag}'}}\n", "spec_invalid", "say the tag"},
 		"the job's name":      {"services: {job: {image: a}}\n", "spec_invalid", "taken"},
@@ -233,5 +234,24 @@ func TestFilesThatAreWrong(t *testing.T) {
 	}
 	if _, _, failure := compose.Load(t.Context(), "", missing); failure == nil || failure.Class != topology.ClassSpecInvalid {
 		t.Errorf("%+v", failure)
+	}
+}
+
+// What a variable without a value comes to is the job's log's to tell, and nobody else's.
+func TestVariablesThatAreNotSet(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "compose.yaml", "services: {a: {image: 'a:v${TAG}', command: 'x $HOME ${SET} ${A:-b} $$NAME', environment: {OWN: }}}\n")
+	spec := &topology.Spec{Image: "job", Env: map[string]string{"SET": "1"}, Compose: topology.Compose{Files: []string{"compose.yaml"}}}
+	_, notes, failure := compose.Load(t.Context(), dir, spec)
+	if failure != nil {
+		t.Fatalf("%+v", failure)
+	}
+	want := []string{
+		"Compose: the variable HOME is not in the job's env, and empty (compose.yaml)",
+		"Compose: the variable TAG is not in the job's env, and empty (compose.yaml)",
+	}
+	if diff := cmp.Diff(want, notes); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -63,6 +63,7 @@ func (s *scanner) file(name, base string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	s.seen[key] = s.total.minus(before)
+	s.slips(name, doc, slices.Contains(s.spec.Compose.Files, name))
 	return withoutVersion(text, doc), nil
 }
 
