@@ -34,7 +34,7 @@ func (s *Service) parse(text []byte) (plan, []SpecProblem, error) {
 		}
 		return plan{}, []SpecProblem{{Code: topology.ProblemInvalid, Message: err.Error()}}, nil
 	}
-	if problems := s.beyondPolicy(spec); len(problems) > 0 {
+	if problems := append(sourceless(spec), s.beyondPolicy(spec)...); len(problems) > 0 {
 		return plan{}, problems, nil
 	}
 	canonical, err := spec.Canonical()
@@ -82,6 +82,18 @@ func (s *Service) beyondPolicy(spec *topology.Spec) []SpecProblem {
 		}}
 	}
 	return nil
+}
+
+// sourceless finds what needs files of a source in a spec that has none: no machine could run it.
+func sourceless(spec *topology.Spec) []SpecProblem {
+	field := spec.UsesSource()
+	if spec.Source != nil || field == "" {
+		return nil
+	}
+	return []SpecProblem{{
+		Field: field, Code: topology.ProblemMissing, Message: "needs files of a source, and the job has none",
+		Hint: "name a repository in source, or submit a folder: runnerctl submit --source .",
+	}}
 }
 
 // requires adds what a spec asks for without saying it: a container engine, and

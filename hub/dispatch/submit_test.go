@@ -43,6 +43,7 @@ func TestSubmitRefuses(t *testing.T) {
 			"nothing":            {specText(""), hub.InvalidArgument, true},
 			"a zero byte":        {specText(`{"image":"busybox","name":"a\u0000b"}`), hub.InvalidArgument, true},
 			"too long a timeout": {specText("image: busybox\ntimeout: 48h\n"), hub.InvalidArgument, true},
+			"files of no source": {specText("image: busybox\ncompose: compose.yaml\n"), hub.InvalidArgument, true},
 			"10 MB":              {specText("image: busybox\nname: " + strings.Repeat("x", 10<<20)), hub.TooLarge, false},
 			"priority":           {func(r *dispatch.SubmitRequest) { r.Priority = 101 }, hub.InvalidArgument, false},
 			"long key":           {func(r *dispatch.SubmitRequest) { r.IdempotencyKey = strings.Repeat("x", 129) }, hub.InvalidArgument, false},
@@ -287,6 +288,12 @@ func TestCheckStoresNothing(t *testing.T) {
 			return r
 		}
 		if r := check(specText("image: busybox\nimages: x\n")); r.Valid || len(r.Problems) != 1 || r.Problems[0].Line != 2 || r.Summary == "" {
+			t.Errorf("%+v", r)
+		}
+		if r := check(specText("image: busybox\nservices: {app: {build: .}}\n")); r.Valid || len(r.Problems) != 1 || r.Problems[0].Field != "services.app.build" {
+			t.Errorf("%+v", r)
+		}
+		if r := check(specText("image: busybox\ncompose: compose.yaml\nsource: {files: {compose.yaml: {content: x}}}\n")); !r.Valid {
 			t.Errorf("%+v", r)
 		}
 		if r := check(); !r.Valid || len(r.Runners) != 0 || !strings.Contains(r.Summary, "no runner is paired") {

@@ -58,7 +58,8 @@ func TestArchive(t *testing.T) {
 		digest string
 		ticket string
 		limits archive.Limits
-		words  string // "" is success
+		words  string         // "" is success
+		class  topology.Class // "" is source, of which another try may be better
 		tries  int
 	}{
 		"at once":          {digest: digest, tries: 1},
@@ -67,8 +68,8 @@ func TestArchive(t *testing.T) {
 		"never":            {bodies: forever(refusedFor(errors.New("down"))), digest: digest, words: "did not arrive: down", tries: 6},
 		"a ticket used":    {bodies: forever(refusedFor(&source.Refused{Err: errors.New("this ticket was used")})), digest: digest, words: "ticket was used", tries: 1},
 		"another archive":  {bodies: forever(bodyOf(other)), digest: digest, words: "not the one that the job names", tries: 1},
-		"no archive":       {bodies: forever(bodyOf(bad)), digest: "sha256:" + sumOf(bad), words: "cannot be read", tries: 1},
-		"too large":        {digest: digest, limits: archive.Limits{Files: 1}, words: "more than 1 files", tries: 1},
+		"no archive":       {bodies: forever(bodyOf(bad)), digest: "sha256:" + sumOf(bad), words: "cannot be read", class: topology.ClassSpecInvalid, tries: 1},
+		"too large":        {digest: digest, limits: archive.Limits{Files: 1}, words: "more than 1 files", class: topology.ClassSpecInvalid, tries: 1},
 		"packed too large": {digest: digest, limits: archive.Limits{Bytes: 10}, words: "larger than 10B", tries: 1},
 		"no ticket":        {digest: otherDigest, ticket: "none", words: "sent no ticket"},
 	}
@@ -95,7 +96,7 @@ func TestArchive(t *testing.T) {
 					t.Errorf("%d tries, want %d", tries, tt.tries)
 				}
 				if tt.words != "" {
-					if failure == nil || failure.Class != topology.ClassSource || !strings.Contains(failure.Message, tt.words) {
+					if failure == nil || failure.Class != orSource(tt.class) || !strings.Contains(failure.Message, tt.words) {
 						t.Errorf("got %+v", failure)
 					}
 					return
@@ -109,6 +110,14 @@ func TestArchive(t *testing.T) {
 			})
 		})
 	}
+}
+
+// orSource is the class of a failure where a test names none.
+func orSource(class topology.Class) topology.Class {
+	if class == "" {
+		return topology.ClassSource
+	}
+	return class
 }
 
 func bodyOf(data []byte) func() (io.ReadCloser, error) {

@@ -28,7 +28,7 @@ func writeFiles(tree string, files map[string]topology.SourceFile) error {
 			if errors.Is(err, syscall.ENOSPC) {
 				return err
 			}
-			return problemf("Name it differently, or look at what the source has at that path.",
+			return lastingf("Name it differently, or look at what the source has at that path.",
 				"The spec's file %s cannot be written into the source: %s.", name, reason(err))
 		}
 	}

@@ -112,7 +112,7 @@ func (f *Fetcher) checkout(ctx context.Context, g *git, url string, r request) e
 	// A commit's id is the digest of all that is in it, which git has checked object by
 	// object. What it was asked for is what it must have.
 	if id, err := g.run(ctx, "rev-parse", "--verify", s.Commit+"^{commit}"); err != nil || id != s.Commit {
-		return problemf("Use the id of a commit and not of a tag or a tree: git rev-parse HEAD", "%s has no commit %s.", s.Repository, s.Commit)
+		return lastingf("Use the id of a commit and not of a tag or a tree: git rev-parse HEAD", "%s has no commit %s.", s.Repository, s.Commit)
 	}
 	if err := g.countFiles(ctx, s.Commit, limits); err != nil {
 		return err
@@ -186,7 +186,7 @@ func (f *Fetcher) take(r request, work, tree string) error {
 			name = filepath.Join(name, part)
 			info, err := root.Lstat(name)
 			if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
-				return problemf("Check the source's path against the repository at that commit.", "The repository has no folder %s at %s.", r.source.Path, r.source.Commit)
+				return lastingf("Check the source's path against the repository at that commit.", "The repository has no folder %s at %s.", r.source.Path, r.source.Commit)
 			}
 			if err != nil {
 				return err

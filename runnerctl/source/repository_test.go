@@ -22,7 +22,7 @@ func TestRepository(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
 	first, second := repository(t, base, "app", map[string]string{
-		"run.sh*": "#!/bin/sh\n", "src/a": "a\n", "src/up": "->../run.sh", "out": "->/etc/passwd", "src/deep/out": "->../../../x", "odd *[name]": "o\n",
+		"run.sh*": "#!/bin/sh\n", "src/a": "a\n", "src/up": "->../run.sh", "out": "->/etc/passwd", "src/deep/out": "->../../../x", "odd *[name]": "o\n", `b\c`: "b\n",
 	})
 	srv := serve(t, base, "")
 	url := srv.URL + "/app/.git"
@@ -32,7 +32,7 @@ func TestRepository(t *testing.T) {
 	if failure != nil {
 		t.Fatalf("%+v", failure)
 	}
-	want := map[string]string{"run.sh*": "#!/bin/sh\n", "src/a": "new", "src/up": "up", "etc/x*": "x", "odd *[name]": "o\n"}
+	want := map[string]string{"run.sh*": "#!/bin/sh\n", "src/a": "new", "src/up": "up", "etc/x*": "x", "odd *[name]": "o\n", `b\c`: "b\n"}
 	if diff := cmp.Diff(want, list(t, dir)); diff != "" {
 		t.Error(diff)
 	}
@@ -61,19 +61,20 @@ func TestRepositoryProblems(t *testing.T) {
 		s     topology.Source
 		words string
 		hint  string
+		class topology.Class // "" is source, of which another try may be better
 	}{
 		"no repository":     {s: topology.Source{Repository: url + "/none/.git", Commit: commit}, words: "could not be fetched", hint: "git ls-remote"},
 		"no commit":         {s: topology.Source{Repository: url + "/app/.git", Commit: absent}, words: "has no commit " + absent, hint: "Push the commit"},
-		"a tree":            {s: topology.Source{Repository: url + "/app/.git", Commit: tree}, words: "has no commit " + tree},
-		"no folder":         {s: topology.Source{Repository: url + "/app/.git", Commit: commit, Path: "none"}, words: "no folder none"},
-		"a file":            {s: topology.Source{Repository: url + "/app/.git", Commit: commit, Path: "a"}, words: "no folder a"},
-		"a link":            {s: topology.Source{Repository: url + "/app/.git", Commit: commit, Path: "link"}, words: "no folder link"},
+		"a tree":            {s: topology.Source{Repository: url + "/app/.git", Commit: tree}, words: "has no commit " + tree, class: topology.ClassSpecInvalid},
+		"no folder":         {s: topology.Source{Repository: url + "/app/.git", Commit: commit, Path: "none"}, words: "no folder none", class: topology.ClassSpecInvalid},
+		"a file":            {s: topology.Source{Repository: url + "/app/.git", Commit: commit, Path: "a"}, words: "no folder a", class: topology.ClassSpecInvalid},
+		"a link":            {s: topology.Source{Repository: url + "/app/.git", Commit: commit, Path: "link"}, words: "no folder link", class: topology.ClassSpecInvalid},
 		"no credentials":    {s: topology.Source{Repository: closed + "/app/.git", Commit: commit}, words: "could not be fetched", hint: "asks nobody"},
 		"nobody there":      {s: topology.Source{Repository: "http://127.0.0.1:1/app", Commit: commit}, words: "could not be fetched"},
 		"too slow":          {f: source.Fetcher{Timeout: time.Nanosecond}, s: topology.Source{Repository: url + "/app/.git", Commit: commit}, words: "not fetched within 1ns", hint: "--git-mirror"},
-		"too many files":    {f: source.Fetcher{Limits: archive.Limits{Files: 2}}, s: topology.Source{Repository: url + "/app/.git", Commit: commit}, words: "more than 2 files"},
-		"too many bytes":    {f: source.Fetcher{Limits: archive.Limits{Bytes: 5}}, s: topology.Source{Repository: url + "/app/.git", Commit: commit}, words: "larger than 5B"},
-		"a file over a dir": {s: topology.Source{Repository: url + "/app/.git", Commit: commit, Files: map[string]topology.SourceFile{"dir": {Content: "x"}}}, words: "spec's file dir cannot be written"},
+		"too many files":    {f: source.Fetcher{Limits: archive.Limits{Files: 2}}, s: topology.Source{Repository: url + "/app/.git", Commit: commit}, words: "more than 2 files", class: topology.ClassSpecInvalid},
+		"too many bytes":    {f: source.Fetcher{Limits: archive.Limits{Bytes: 5}}, s: topology.Source{Repository: url + "/app/.git", Commit: commit}, words: "source is refused", class: topology.ClassSpecInvalid},
+		"a file over a dir": {s: topology.Source{Repository: url + "/app/.git", Commit: commit, Files: map[string]topology.SourceFile{"dir": {Content: "x"}}}, words: "spec's file dir cannot be written", class: topology.ClassSpecInvalid},
 		// What the spec refuses is not fetched either way.
 		"a command":  {s: topology.Source{Repository: "ext::sh -c touch% " + base + "/owned", Commit: commit}, words: "not allowed"},
 		"an option":  {s: topology.Source{Repository: "--upload-pack=touch " + base + "/owned", Commit: commit}, words: "could not be fetched"},
@@ -83,7 +84,7 @@ func TestRepositoryProblems(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, failure, _ := fetch(t.Context(), t, &tt.f, &tt.s)
-			if failure == nil || failure.Class != topology.ClassSource || !strings.Contains(failure.Message, tt.words) || !strings.Contains(failure.Hint, tt.hint) {
+			if failure == nil || failure.Class != orSource(tt.class) || !strings.Contains(failure.Message, tt.words) || !strings.Contains(failure.Hint, tt.hint) {
 				t.Errorf("got %+v", failure)
 			}
 			if _, err := os.Stat(filepath.Join(base, "owned")); err == nil {

@@ -70,21 +70,32 @@ func (f *Fetcher) Fetch(
 }
 
 // problem is a reason for a failure, in words for a person.
-type problem struct{ message, hint string }
+type problem struct {
+	message, hint string
+	lasting       bool // another try has the same bytes and the same end
+}
 
 func (p *problem) Error() string { return p.message }
 
 func problemf(hint, format string, args ...any) error {
-	return &problem{fmt.Sprintf(format, args...), hint}
+	return &problem{message: fmt.Sprintf(format, args...), hint: hint}
+}
+
+// lastingf is a problem of what the source is, and not of how to get it.
+func lastingf(hint, format string, args ...any) error {
+	return &problem{fmt.Sprintf(format, args...), hint, true}
 }
 
 func failureOf(err error) *topology.Failure {
 	f := &topology.Failure{Class: topology.ClassSource, Message: "The job's source could not be fetched: " + err.Error()}
 	if bad, ok := errors.AsType[*archive.Error](err); ok {
-		f.Message, f.Hint = "The job's source is refused: "+bad.Message+".", bad.Hint
+		f.Class, f.Message, f.Hint = topology.ClassSpecInvalid, "The job's source is refused: "+bad.Message+".", bad.Hint
 	}
 	if p, ok := errors.AsType[*problem](err); ok {
 		f.Message, f.Hint = p.message, p.hint
+		if p.lasting {
+			f.Class = topology.ClassSpecInvalid
+		}
 	}
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || strings.Contains(f.Message, "No space left on device") {
 		f.Class, f.Message, f.Hint = topology.ClassDiskFull, "The runner's disk is full: there is no room for the job's source.", "Free space on the runner's machine."

@@ -30,7 +30,7 @@ func (m *modules) below(ctx context.Context, g *git, depth int) error {
 		return nil
 	}
 	if depth > maxDepth {
-		return problemf("Leave submodules out, and fetch in the job what it needs.", "The submodules of %s are more than %d deep.", m.source.Repository, maxDepth)
+		return lastingf("Leave submodules out, and fetch in the job what it needs.", "The submodules of %s are more than %d deep.", m.source.Repository, maxDepth)
 	}
 	var only []string
 	if depth == 0 && m.source.Path != "" {
@@ -44,7 +44,7 @@ func (m *modules) below(ctx context.Context, g *git, depth int) error {
 		return err
 	}
 	if m.count += len(urls); m.count > maxSubmodules {
-		return problemf("Leave submodules out, and fetch in the job what it needs.", "%s has more than %d submodules.", m.source.Repository, maxSubmodules)
+		return lastingf("Leave submodules out, and fetch in the job what it needs.", "%s has more than %d submodules.", m.source.Repository, maxSubmodules)
 	}
 	for _, url := range urls {
 		if err := allowed(m.allows, "a submodule", url); err != nil {
@@ -118,7 +118,7 @@ func pullLFS(ctx context.Context, g *git, allows func(string) bool) error {
 // allowed says why a repository that another one names is not fetched.
 func allowed(allows func(string) bool, what, url string) error {
 	if topology.CheckRepository(url) != nil {
-		return problemf("Submodules and large files come from the network.", "The repository names %s at %s, which is not allowed.", what, userinfo.ReplaceAllString(url, "://"))
+		return lastingf("Submodules and large files come from the network.", "The repository names %s at %s, which is not allowed.", what, userinfo.ReplaceAllString(url, "://"))
 	}
 	if allows != nil && !allows(url) {
 		return problemf("Ask the machine's owner, who can allow it with `runnerctl policy set repositories+=…`.",

@@ -86,7 +86,7 @@ func TestBuildThatFails(t *testing.T) {
 		if r.Failure == nil || !strings.Contains(r.Failure.Message, "exit code 1") {
 			b.Errorf("%+v", r.Failure)
 		}
-		b.want(b.exec.Run(b.Context(), topology.Work{Identity: id, Spec: spec}, b.obs), "failed source")
+		b.want(b.exec.Run(b.Context(), topology.Work{Identity: id, Spec: spec}, b.obs), "failed spec_invalid")
 	})
 }
 

@@ -9,8 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/runnerhub/runnerhub/topology"
 )
@@ -171,7 +173,10 @@ func (x *execution) sourceRoot() (*sourceRoot, error) {
 		return &sourceRoot{}, nil
 	}
 	root, err := os.OpenRoot(x.work.Source)
-	return &sourceRoot{root}, sourceError("the source", err)
+	if err != nil { // it was fetched to there
+		return nil, &failureError{sourceFailure(err)}
+	}
+	return &sourceRoot{root}, nil
 }
 
 // Close frees it.
@@ -198,16 +203,27 @@ func sourceError(name string, err error) error {
 		return err
 	}
 	return &failureError{topology.Failure{
-		Class: topology.ClassSource, Message: fmt.Sprintf("%s cannot be read from the job's source: %v.", name, err),
+		Class: unread(err), Message: fmt.Sprintf("%s cannot be read from the job's source: %v.", name, err),
 		Hint: "Check that the path is in the source, and leads to nothing outside of it.",
 	}}
+}
+
+// unread is the class of a file of the source that cannot be read: only an error of the
+// machine's can be another one the next time, what the source has cannot.
+func unread(err error) topology.Class {
+	errno, ok := errors.AsType[syscall.Errno](err)
+	switch {
+	case !ok, slices.Contains([]syscall.Errno{syscall.ENOENT, syscall.ENOTDIR, syscall.EISDIR, syscall.ELOOP, syscall.ENAMETOOLONG, syscall.EINVAL}, errno):
+		return topology.ClassSpecInvalid
+	}
+	return topology.ClassSource
 }
 
 // observeSource finds out which of the mounted parts of the source are files.
 func (x *execution) observeSource() error {
 	if what := x.spec.UsesSource(); what != "" && x.work.Source == "" {
 		return &failureError{topology.Failure{
-			Class: topology.ClassSource, Message: fmt.Sprintf("%s needs files of a source, but the job has none.", what),
+			Class: topology.ClassSpecInvalid, Message: fmt.Sprintf("%s needs files of a source, but the job has none.", what),
 			Hint: "Submit the job with its source: runnerctl submit --source .",
 		}}
 	}

@@ -123,10 +123,10 @@ func TestBuildsThatFail(t *testing.T) {
 	}{
 		"classic":       {topology.Service{Build: &topology.Build{Context: ".", Network: "none"}}, "1", "failed script app", []string{"could not be built", "no luck"}},
 		"BuildKit":      {topology.Service{Build: &topology.Build{Context: ".", Network: "none"}}, "2", "failed script app", []string{"could not be built", "no luck"}},
-		"no Dockerfile": {topology.Service{Build: &topology.Build{Context: ".", Dockerfile: "none"}}, "1", "failed source", []string{"none cannot be read"}},
-		"no context":    {topology.Service{Build: &topology.Build{Context: "nowhere"}}, "1", "failed source", []string{"nowhere cannot be read"}},
-		"a link away":   {topology.Service{Build: &topology.Build{Context: "away"}}, "1", "failed source", []string{"away cannot be read"}},
-		"a mount away":  {topology.Service{Image: busybox, Volumes: []topology.Mount{{Type: topology.MountBind, Source: "away/passwd", Target: "/x"}}}, "1", "failed source", []string{"away/passwd cannot be read"}},
+		"no Dockerfile": {topology.Service{Build: &topology.Build{Context: ".", Dockerfile: "none"}}, "1", "failed spec_invalid", []string{"none cannot be read"}},
+		"no context":    {topology.Service{Build: &topology.Build{Context: "nowhere"}}, "1", "failed spec_invalid", []string{"nowhere cannot be read"}},
+		"a link away":   {topology.Service{Build: &topology.Build{Context: "away"}}, "1", "failed spec_invalid", []string{"away cannot be read"}},
+		"a mount away":  {topology.Service{Image: busybox, Volumes: []topology.Mount{{Type: topology.MountBind, Source: "away/passwd", Target: "/x"}}}, "1", "failed spec_invalid", []string{"away/passwd cannot be read"}},
 	}
 	for name, tt := range tests {
 		e := newExecutor(t, id.Hub, docker.Options{Builder: tt.builder})
