@@ -34,7 +34,7 @@ func (x *execution) collect(r *topology.Result) {
 	defer cancel()
 	var failed error
 	r.Outputs, failed = x.outputs(ctx)
-	c := &collector{x: x, result: r, seen: map[string]bool{}}
+	c := &collector{x: x, result: r, seen: map[string]bool{}, kept: map[string]topology.CollectedFile{}}
 	if err := c.run(ctx); failed == nil {
 		failed = err
 	}
@@ -93,6 +93,11 @@ type collector struct {
 	bytes  int64
 	links  []string // the first matched files that are links
 	tests  junit
+	kept   map[string]topology.CollectedFile // by path
+	hard   []string                          // hard links to what was not kept
+	passed *collectError                     // what is told of the files that could not be kept; nil is none
+	first  string                            // its message, before others came to it
+	others int                               // files that could not be kept either
 }
 
 func (c *collector) run(ctx context.Context) error {
@@ -114,6 +119,9 @@ func (c *collector) run(ctx context.Context) error {
 		if err := c.walk(ctx, base); err != nil {
 			return err
 		}
+		if err := c.fetchLinks(ctx); err != nil {
+			return err
+		}
 	}
 	slices.SortFunc(c.result.Artifacts, func(a, b topology.CollectedFile) int { return strings.Compare(a.Path, b.Path) })
 	if len(spec.Reports.JUnit) > 0 {
@@ -124,6 +132,9 @@ func (c *collector) run(ctx context.Context) error {
 	}
 	for _, link := range c.links {
 		c.x.say("%s is a symbolic link and was not kept.", link)
+	}
+	if c.passed != nil {
+		return c.passed
 	}
 	return c.missing()
 }
@@ -161,6 +172,12 @@ func (c *collector) missing() error {
 
 // walk looks through what is at or below a path of the workspace.
 func (c *collector) walk(ctx context.Context, base string) error {
+	return c.read(ctx, base, c.entry)
+}
+
+// read hands over what is at or below a path of the workspace. Names of headers, and
+// what hard links name, are paths there.
+func (c *collector) read(ctx context.Context, base string, entry func(*tar.Header, io.Reader) error) error {
 	stream, err := c.x.e.engine.CopyFrom(ctx, c.x.names.Job, path.Join(c.x.spec.Workspace(), base))
 	if topology.KindOf(err) == topology.KindNotFound {
 		return nil // then nothing matches
@@ -177,16 +194,26 @@ func (c *collector) walk(ctx context.Context, base string) error {
 		if err != nil {
 			return fmt.Errorf("read the files of the job: %w", err)
 		}
-		// Names begin with the last element of what was asked for.
-		_, rest, _ := strings.Cut(path.Clean(h.Name), "/")
-		if err := c.entry(h, path.Join(base, rest), t); err != nil {
+		h.Name = below(base, h.Name)
+		if h.Typeflag == tar.TypeLink {
+			h.Linkname = below(base, h.Linkname)
+		}
+		if err := entry(h, t); err != nil {
 			return err
 		}
 	}
 }
 
+// below is the path of a name in a stream, which begins with the last element of what
+// was asked for.
+func below(base, name string) string {
+	_, rest, _ := strings.Cut(path.Clean(name), "/")
+	return path.Join(base, rest)
+}
+
 // entry keeps or reads a file where the spec wants it.
-func (c *collector) entry(h *tar.Header, at string, content io.Reader) error {
+func (c *collector) entry(h *tar.Header, content io.Reader) error {
+	at := h.Name
 	entry := slices.IndexFunc(c.x.spec.Artifacts, func(a topology.Artifact) bool { return topology.GlobMatch(a.Path, at) })
 	report := slices.ContainsFunc(c.x.spec.Reports.JUnit, func(p string) bool { return topology.GlobMatch(p, at) })
 	if entry < 0 && !report || c.seen[at] {
@@ -194,7 +221,9 @@ func (c *collector) entry(h *tar.Header, at string, content io.Reader) error {
 	}
 	switch h.Typeflag {
 	case tar.TypeReg:
-	case tar.TypeSymlink, tar.TypeLink:
+	case tar.TypeLink:
+		return c.hardLink(h)
+	case tar.TypeSymlink:
 		if entry >= 0 && len(c.links) < maxLinksTold {
 			c.links = append(c.links, at)
 		}
@@ -212,10 +241,14 @@ func (c *collector) entry(h *tar.Header, at string, content io.Reader) error {
 		return nil
 	}
 	f, err := c.keep(h, at, content)
+	if fault, ok := errors.AsType[*collectError](err); ok {
+		return c.passOver(fault)
+	}
 	if err != nil {
 		return err
 	}
 	f.Name = c.x.spec.Artifacts[entry].Name
+	c.kept[at] = f
 	c.result.Artifacts = append(c.result.Artifacts, f)
 	if report {
 		return c.readKept(f)

@@ -162,6 +162,47 @@ func TestFilesOfAJobThatRanOutOfTime(t *testing.T) {
 	})
 }
 
+// Another name of a file is a file, whether the first one is kept, not kept or a report alone.
+func TestHardLinksAreFiles(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.fake.AddProgram("write", func(p *topologytest.FakeProcess) int {
+			p.WriteFile("/workspace/out/deps/app-123", []byte("app"))
+			p.WriteFile("/workspace/out/r.xml", []byte("<testsuite><testcase name='one'/></testsuite>"))
+			for _, name := range []string{"out/app", "out/zapp", "zap1", "zap2"} {
+				p.Link("/workspace/out/deps/app-123", "/workspace/"+name)
+			}
+			p.Link("/workspace/out/r.xml", "/workspace/out/s.xml")
+			return 0
+		})
+		r := b.collect(b.Context(), &topology.Spec{Command: command("write"), Artifacts: []topology.Artifact{
+			{Name: "out", Path: "out/*pp"}, {Name: "zap", Path: "zap*"},
+		}, Reports: topology.Reports{JUnit: []string{"out/*.xml"}}}, topology.Collect{})
+		b.want(r, "succeeded")
+		want := map[string]string{"out: out/app": "app", "out: out/zapp": "app", "zap: zap1": "app", "zap: zap2": "app"}
+		if diff := cmp.Diff(want, b.kept(r)); diff != "" {
+			b.Error(diff)
+		}
+		if r.Tests == nil || r.Tests.Passed != 2 {
+			b.Errorf("%+v", r.Tests)
+		}
+	})
+}
+
+// A file that cannot be kept takes no other one with it.
+func TestTheOthersAreKept(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.leave("write", 0, map[string]string{"out/a": "a", "out/b\\c": "x", "out/d\ne": "x", "out/large": strings.Repeat("x", 100), "out/z": "z"})
+		r := b.collect(b.Context(), &topology.Spec{Command: command("write"), Artifacts: []topology.Artifact{{Name: "n", Path: "out/*"}}}, topology.Collect{MaxBytes: 50})
+		b.want(r, "failed artifact")
+		if r.Failure == nil || !strings.Contains(r.Failure.Message, `"out/b\\c" cannot be that of an artifact. 2 more could not be kept.`) {
+			b.Errorf("%+v", r.Failure)
+		}
+		if diff := cmp.Diff(map[string]string{"n: out/a": "a", "n: out/z": "z"}, b.kept(r)); diff != "" {
+			b.Error(diff)
+		}
+	})
+}
+
 const junitReport = `<?xml version="1.0" encoding="UTF-8"?>
 <testsuites>
   <testsuite name="pkg.first" tests="4">

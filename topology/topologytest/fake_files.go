@@ -2,6 +2,7 @@ package topologytest
 
 import (
 	"archive/tar"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -16,6 +17,7 @@ import (
 type FakeFile struct {
 	Header tar.Header // its Name is the absolute path
 	Data   []byte
+	inode  string // the first name of a file that has several, as an absolute path
 }
 
 // fakeTree is what a volume or a container's own layer holds, by absolute path.
@@ -146,6 +148,7 @@ func (f *Fake) CopyFrom(ctx context.Context, name, at string) (io.ReadCloser, er
 // pack writes files as a tar stream, named from the folder above.
 func pack(ctx context.Context, to io.Writer, above string, files []FakeFile) error {
 	w := tar.NewWriter(to)
+	sent := map[string]string{} // names in the stream, by inode
 	for _, file := range files {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -156,6 +159,12 @@ func pack(ctx context.Context, to io.Writer, above string, files []FakeFile) err
 			header.Name += "/"
 		}
 		header.Size = int64(len(file.Data))
+		inode := cmp.Or(file.inode, file.Header.Name)
+		if first := sent[inode]; first != "" { // as a file that was sent, like engines do
+			header.Typeflag, header.Linkname, header.Size, file.Data = tar.TypeLink, first, 0, nil
+		} else {
+			sent[inode] = header.Name
+		}
 		if err := w.WriteHeader(&header); err != nil {
 			return err
 		}
@@ -180,6 +189,16 @@ func (p *FakeProcess) Symlink(target, name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p.container.put(FakeFile{Header: tar.Header{Typeflag: tar.TypeSymlink, Name: path.Clean(name), Linkname: target, Mode: 0o777}})
+}
+
+// Link has the process give a file of its container another name.
+func (p *FakeProcess) Link(old, name string) {
+	f := p.container.fake
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	file := p.container.tree(path.Clean(old))[path.Clean(old)]
+	file.Header.Name, file.inode = path.Clean(name), path.Clean(old)
+	p.container.put(file)
 }
 
 // File returns a file of the process's container, and whether there is one.
