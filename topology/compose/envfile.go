@@ -49,6 +49,18 @@ func (p *project) envFile(m object, before map[string]string) (map[string]string
 	if format := text(m["format"]); format != "" {
 		return nil, fmt.Errorf("the format %q is not supported", format)
 	}
+	known := func(name string) int64 {
+		largest := p.sizeOf(name)
+		for other, v := range before {
+			if name == "" || name == other {
+				largest = max(largest, int64(len(v)))
+			}
+		}
+		return largest
+	}
+	if err := weighEnv(data, known); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
 	return dotenv.ParseWithLookup(bytes.NewReader(data), lookup(p.env, before))
 }
 

@@ -193,8 +193,12 @@ func (s *scanner) includes(base string) func(*yaml.Node) error {
 			}
 			first = path.Dir(name)
 		}
-		if err := s.contained(path.Join(first, ".env")); err != nil { // which is read by itself
+		own := path.Join(first, ".env") // which is read by itself
+		if err := s.contained(own); err != nil {
 			return err
+		}
+		if err := s.weighEnvFile(own); err != nil {
+			return fmt.Errorf("%s: %w", own, err)
 		}
 		return s.follow(n, base, first)
 	}
