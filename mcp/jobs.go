@@ -215,6 +215,9 @@ type ExplainJobResult struct {
 	Next     []string       `json:"next"` // what would unblock it or help, as sentences
 	Timeline []TimelineItem `json:"timeline"`
 	LogTail  []LogLine      `json:"log_tail"` // of a job that failed
+	// Tests and Outputs are what the last attempt reported.
+	Tests   *Tests            `json:"tests,omitempty"`
+	Outputs map[string]string `json:"outputs,omitempty"`
 }
 
 // TimelineItem is one event of a job's life.

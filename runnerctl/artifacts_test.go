@@ -1,6 +1,7 @@
 package runnerctl_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,6 +59,15 @@ func TestArtifactsFromTheContainerToAFolder(t *testing.T) {
 		if !strings.Contains(explained, want) {
 			t.Errorf("explain lacks %q:\n%s", want, explained)
 		}
+	}
+
+	var structured mcp.ExplainJobResult // what an agent gets, which reads no text
+	if err := json.Unmarshal([]byte(m.ok("explain", "--json", id)), &structured); err != nil {
+		t.Fatal(err)
+	}
+	if s := structured; s.Tests == nil || s.Tests.Failed != 1 || s.Outputs["VERSION"] != "1.2" ||
+		!strings.HasSuffix(s.Summary, "Of its tests 1 passed, 1 failed and 0 were skipped; failed: s.bad.") {
+		t.Errorf("explain --json: %+v", s)
 	}
 
 	dir := filepath.Join(t.TempDir(), "new")

@@ -196,7 +196,7 @@ func explainJob(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolExplainJob, Title: "Explain a job", Audience: People,
 		Description: "Why a job is not running (its place in the queue, what it waits for, and for every runner that could be meant what stands in the way, as code and sentence) or how it ended " +
-			"(failure, hint, the log's last lines), what would help, and its timeline. Ask this first when a job does not do what was expected.",
+			"(failure, hint, what its tests and outputs came to, the log's last lines), what would help, and its timeline. Ask this first when a job does not do what was expected.",
 		Hints:  Hints{ReadOnly: true, Idempotent: true},
 		Route:  Route{Method: http.MethodGet, Path: "/jobs/{job_id}/explain"},
 		limits: limits{"job_id": idLimit},
@@ -205,7 +205,7 @@ func explainJob(s Services) Operation {
 		if err != nil {
 			return mcp.ExplainJobResult{}, err
 		}
-		return explanationView(got), nil
+		return explanationView(got)
 	}, func(out mcp.ExplainJobResult) string { return out.Summary })
 }
 

@@ -138,7 +138,7 @@ func linesView(lines []dispatch.LogLine) []mcp.LogLine {
 	return out
 }
 
-func explanationView(e dispatch.Explanation) mcp.ExplainJobResult {
+func explanationView(e dispatch.Explanation) (mcp.ExplainJobResult, error) {
 	out := mcp.ExplainJobResult{
 		JobID: e.Job.ID, State: string(e.Job.State), Summary: e.Summary, Position: e.Position, Runners: runnersView(e.Runners),
 		Reasons: reasonsView(e.Reasons),
@@ -148,7 +148,33 @@ func explanationView(e dispatch.Explanation) mcp.ExplainJobResult {
 	for i, t := range e.Timeline {
 		out.Timeline[i] = mcp.TimelineItem{Time: t.Time, Action: string(t.Action), Actor: t.Actor, Message: t.Message}
 	}
-	return out
+	r, err := resultView(e.Result)
+	if err != nil || r == nil {
+		return out, err
+	}
+	out.Tests, out.Outputs = r.Tests, r.Outputs
+	if r.Tests != nil {
+		out.Summary += " " + testsLine(*r.Tests)
+	}
+	return out, nil
+}
+
+// testsNamed is how many failed tests a sentence names; tests has more.
+const testsNamed = 3
+
+// testsLine is what came of the tests in a sentence.
+func testsLine(t mcp.Tests) string {
+	line := fmt.Sprintf("Of its tests %d passed, %d failed and %d were skipped", t.Passed, t.Failed, t.Skipped)
+	if n := len(t.Failing); n > 0 {
+		line += "; failed: " + strings.Join(t.Failing[:min(n, testsNamed)], ", ")
+		if t.Failed > testsNamed {
+			line += " and others"
+		}
+	}
+	if t.Unread > 0 {
+		line += fmt.Sprintf("; %d reports could not be read whole", t.Unread)
+	}
+	return line + "."
 }
 
 func leaseResultView(base string, r dispatch.LeaseResult) mcp.LeaseJobResult {

@@ -134,6 +134,14 @@ func phase(j hub.Job) string {
 
 func (s *Service) explainEnded(ctx context.Context, out *Explanation, c caller, payload hub.JobPayload) error {
 	j := out.Job
+	var a hub.Attempt
+	if j.Attempt > 0 {
+		var err error
+		if a, err = s.store.GetAttempt(ctx, j.ID, j.Attempt); err != nil {
+			return err
+		}
+		out.Result = a.Result
+	}
 	if j.State == hub.JobSucceeded {
 		out.Summary = fmt.Sprintf("The job succeeded in attempt %d.", j.Attempt)
 		return nil
@@ -154,13 +162,9 @@ func (s *Service) explainEnded(ctx context.Context, out *Explanation, c caller, 
 	if j.Attempt == 0 {
 		return nil
 	}
-	a, err := s.store.GetAttempt(ctx, j.ID, j.Attempt)
-	if err != nil {
-		return err
-	}
 	f := &logFile{s: s, jobID: a.JobID, attempt: a.Number, size: a.LogSize}
 	bag := &lineBag{room: explainTail, text: maxText / 4, long: longLine / 4}
-	_, _, err = f.tail(ctx, bag, s.logComplete(a))
+	_, _, err := f.tail(ctx, bag, s.logComplete(a))
 	out.LogTail = bag.lines
 	if a.LogSize > 0 {
 		out.Next = append(out.Next, "Read more of its log with read_job_log.")

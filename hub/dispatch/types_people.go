@@ -138,6 +138,7 @@ type Explanation struct {
 	Next     []string // what would unblock it or help, as sentences
 	Timeline []TimelineItem
 	LogTail  []LogLine // of a job that failed
+	Result   []byte    // of the last attempt, as its runner reported it; nil for none
 }
 
 // TimelineItem is one event of a job's life.
