@@ -43,7 +43,7 @@ func TestManyJobsLeaveNothing(t *testing.T) {
 		}
 		tick := time.NewTicker(50 * time.Millisecond)
 		killed, stopped := map[string]bool{}, map[string]bool{}
-		for deadline := time.Now().Add(patience); ; <-tick.C {
+		for deadline := time.Now().Add(patience); ; <-tick.C { // of each job that ends
 			if time.Now().After(deadline) {
 				t.Fatalf("jobs did not end: %s", v.run("jobs"))
 			}
@@ -59,6 +59,7 @@ func TestManyJobsLeaveNothing(t *testing.T) {
 						t.Errorf("a job of %q is %s: %+v", kinds[kind].spec, j.State, j.Failure)
 					}
 					delete(kindOf, j.ID)
+					deadline = time.Now().Add(patience)
 					continue
 				case kind == 1 && j.Phase == "running" && !stopped[j.ID]:
 					stopped[j.ID] = true

@@ -96,12 +96,14 @@ func sourceless(spec *topology.Spec) []SpecProblem {
 	}}
 }
 
-// requires adds what a spec asks for without saying it: a container engine, and
-// the architecture of a platform that it names.
+// requires adds what a spec asks for without saying it: a container engine, or a
+// machine that runs jobs itself, and the architecture of a platform that it names.
 func requires(spec *topology.Spec) []string {
 	out := slices.Clone(spec.Requires)
 	if spec.Image != "" {
 		out = append(out, "docker")
+	} else {
+		out = append(out, "host")
 	}
 	if spec.Platform != "" {
 		os, arch, _ := strings.Cut(spec.Platform, "/")
