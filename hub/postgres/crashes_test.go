@@ -25,7 +25,7 @@ func TestEveryStatementMayBeTheLast(t *testing.T) {
 	k := newKnife(t, u)
 	k.doomed = openAt(t, k.url, Options{MaxConns: 2})
 	k.healthy = healthy
-	crashtest.Run(t, healthy, k)
+	crashtest.Run(t, func(*testing.T) (hub.Store, crashtest.Victim) { return healthy, k })
 }
 
 // knife stands between a store and the server, reads what the store says, and cuts its connection in a transaction.

@@ -16,19 +16,23 @@ import (
 // of what it was at, or all of it.
 func TestEveryStatementMayFail(t *testing.T) {
 	t.Parallel()
-	d, name := newCutDriver()
-	s := open(t, filepath.Join(t.TempDir(), "hub.db"), Options{driver: name})
-	crashtest.Run(t, s, &failing{victim{s: s, d: d}})
+	crashtest.Run(t, func(t *testing.T) (hub.Store, crashtest.Victim) {
+		d, name := newCutDriver()
+		s := open(t, filepath.Join(t.TempDir(), "hub.db"), Options{driver: name})
+		return s, &failing{victim{s: s, d: d}}
+	})
 }
 
 // The hub is gone at each statement of each use case, before it and after it, as by kill -9: what it had written is in
 // the file and its log, and nothing else is. The copy of both is opened by the next hub.
 func TestEveryStatementMayBeTheLast(t *testing.T) {
 	t.Parallel()
-	d, name := newCutDriver()
-	path := filepath.Join(t.TempDir(), "hub.db")
-	s := open(t, path, Options{driver: name})
-	crashtest.Run(t, s, &killed{victim: victim{s: s, d: d}, path: path})
+	crashtest.Run(t, func(t *testing.T) (hub.Store, crashtest.Victim) {
+		d, name := newCutDriver()
+		path := filepath.Join(t.TempDir(), "hub.db")
+		s := open(t, path, Options{driver: name})
+		return s, &killed{victim: victim{s: s, d: d}, path: path}
+	})
 }
 
 // victim counts the statements of a store.
