@@ -20,15 +20,10 @@ func (s *Service) WriteUpload(ctx context.Context, capDigest []byte, offset, len
 	ctx, cancel := context.WithTimeout(ctx, s.partWithin)
 	defer cancel()
 	body = timedReader{ctx, body}
-	u, err := s.store.UploadByToken(ctx, capDigest)
-	if err == nil {
-		err = s.takesBytes(ctx, u)
-	}
+	u, over, err := s.upload(ctx, capDigest)
 	switch {
-	case err != nil:
-		return hub.UploadProgress{}, err
-	case u.State == hub.UploadDone:
-		return hub.UploadProgress{NextOffset: u.Size, Done: true}, nil
+	case err != nil || over.Done:
+		return over, err
 	case offset < 0 || length > MaxUploadPart || offset+max(0, length) > u.Size:
 		return hub.UploadProgress{}, s.badRange(u, offset, length)
 	case offset > u.Received:
@@ -60,6 +55,17 @@ func (t timedReader) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	return t.r.Read(p)
+}
+
+// upload is the upload as it is now, for its sender. Where all of it is there, over says so.
+func (s *Service) upload(ctx context.Context, capDigest []byte) (u hub.Upload, over hub.UploadProgress, err error) {
+	if u, err = s.store.UploadByToken(ctx, capDigest); err == nil {
+		err = s.takesBytes(ctx, u)
+	}
+	if err == nil && u.State == hub.UploadDone {
+		over = hub.UploadProgress{NextOffset: u.Size, Done: true}
+	}
+	return u, over, err
 }
 
 // takesBytes says whether an upload is there for its sender.
@@ -144,15 +150,9 @@ func (s *Service) keepPart(ctx context.Context, u hub.Upload, end int64, body io
 
 // progress is where an upload is that somebody else has written to.
 func (s *Service) progress(ctx context.Context, u hub.Upload) (hub.UploadProgress, error) {
-	u, err := s.store.UploadByToken(ctx, u.TokenDigest)
-	if err == nil {
-		err = s.takesBytes(ctx, u)
-	}
-	switch {
-	case err != nil:
-		return hub.UploadProgress{}, err
-	case u.State == hub.UploadDone:
-		return hub.UploadProgress{NextOffset: u.Size, Done: true}, nil
+	u, over, err := s.upload(ctx, u.TokenDigest)
+	if err != nil || over.Done {
+		return over, err
 	}
 	return hub.UploadProgress{}, resumeAt(u.Received)
 }

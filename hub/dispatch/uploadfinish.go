@@ -54,15 +54,9 @@ func (s *Service) finish(ctx context.Context, u hub.Upload) (hub.UploadProgress,
 		return hub.UploadProgress{}, err
 	}
 	defer done()
-	u, err = s.store.UploadByToken(ctx, u.TokenDigest)
-	if err == nil {
-		err = s.takesBytes(ctx, u)
-	}
-	switch {
-	case err != nil:
-		return hub.UploadProgress{}, err
-	case u.State == hub.UploadDone:
-		return hub.UploadProgress{NextOffset: u.Size, Done: true}, nil
+	u, over, err := s.upload(ctx, u.TokenDigest)
+	if err != nil || over.Done {
+		return over, err
 	}
 	return s.makeBlob(ctx, u, bytes.NewReader(nil))
 }

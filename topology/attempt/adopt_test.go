@@ -149,27 +149,14 @@ func testAdopt(t *testing.T, spec *topology.Spec, killed, away time.Duration, at
 	k := newKeeper()
 	work := topology.Work{Identity: id, Spec: &own, Save: k.save}
 
-	// The first runner's process: after its death nothing of it reaches the engine or the disk.
-	ctx, cancel := context.WithCancelCause(t.Context())
-	gate := &mortal{Engine: fake, at: at, died: func() { k.die(); cancel(topology.ErrStale) }}
+	gate := &mortal{Engine: fake, at: at}
 	first := New(gate, Options{ReadyNetworks: -1})
-	done := make(chan topology.Result, 1)
-	go func() { done <- first.Run(ctx, work, k.observer()) }()
-	if at.call == 0 {
-		time.Sleep(killed) // virtual time
-		gate.kill()
-	} else if time.Sleep(time.Minute); ctx.Err() == nil { // virtual time
-		cancel(nil)
-		<-done
-		if err := first.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+	if at.call > 0 {
+		killed = time.Minute
+	}
+	if !perish(t, first, gate, k, work, killed) {
 		return false
 	}
-	<-done
-	closing, stop := context.WithTimeout(t.Context(), time.Millisecond)
-	defer stop()
-	_ = first.Close(closing)
 	time.Sleep(away) // virtual time
 
 	heir := newKeeper()
@@ -223,6 +210,34 @@ func testAdopt(t *testing.T, spec *topology.Spec, killed, away time.Duration, at
 	return true
 }
 
+// perish runs work as a process that is killed, after a time of the bubble's or at the
+// call that is fatal for gate: from then on nothing of it reaches the engine or the
+// disk. It is false when a fatal call did not come in that time, and the work is over.
+func perish(t *testing.T, e *Executor, gate *mortal, k *keeper, work topology.Work, after time.Duration) bool {
+	t.Helper()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	gate.died = func() { k.die(); cancel(topology.ErrStale) }
+	done := make(chan topology.Result, 1)
+	go func() { done <- e.Run(ctx, work, k.observer()) }()
+	time.Sleep(after) // virtual time
+	if gate.at.call == 0 {
+		gate.kill()
+	}
+	killed := ctx.Err() != nil
+	<-done
+	cancel(nil)
+	if !killed {
+		if err := e.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		return false
+	}
+	closing, stop := context.WithTimeout(t.Context(), time.Millisecond)
+	defer stop()
+	_ = e.Close(closing)
+	return true
+}
+
 // talker says n lines, one a second, the last of them without an end, and exits with code.
 func talker(n, code int) topologytest.Program {
 	return func(p *topologytest.FakeProcess) int {
@@ -256,9 +271,7 @@ func (m *mortal) kill() {
 	m.mu.Lock()
 	m.dead = true
 	m.mu.Unlock()
-	if m.died != nil {
-		m.died()
-	}
+	m.died()
 }
 
 // alive calls f, unless the process is dead.

@@ -2,7 +2,6 @@ package attempt
 
 import (
 	"archive/tar"
-	"context"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -354,17 +353,7 @@ func TestAnHeirSavesTheCache(t *testing.T) {
 		}}
 		gate := &mortal{Engine: fake}
 		first := New(gate, Options{ReadyNetworks: -1})
-		ctx, cancel := context.WithCancelCause(t.Context())
-		done := make(chan topology.Result, 1)
-		go func() { done <- first.Run(ctx, work, k.observer()) }()
-		time.Sleep(2 * time.Second) // virtual time
-		k.die()
-		gate.kill()
-		cancel(topology.ErrStale)
-		<-done
-		closing, stop := context.WithTimeout(t.Context(), time.Millisecond)
-		defer stop()
-		_ = first.Close(closing) // it was killed
+		perish(t, first, gate, k, work, 2*time.Second)
 
 		second := New(fake, Options{ReadyNetworks: -1})
 		r := second.Adopt(t.Context(), work, k.left, &topologytest.Observer{})

@@ -174,17 +174,7 @@ func testAdoptedIsHeld(t *testing.T, spec topology.Spec, killed time.Duration) {
 
 	gate := &mortal{Engine: fake}
 	first := New(gate, Options{ReadyNetworks: -1})
-	ctx, cancel := context.WithCancelCause(t.Context())
-	done := make(chan topology.Result, 1)
-	go func() { done <- first.Run(ctx, work, k.observer()) }()
-	time.Sleep(killed) // virtual time
-	k.die()
-	gate.kill()
-	cancel(topology.ErrStale)
-	<-done
-	closing, stop := context.WithTimeout(t.Context(), time.Millisecond)
-	defer stop()
-	_ = first.Close(closing)
+	perish(t, first, gate, k, work, killed)
 
 	heir := newKeeper()
 	heir.left, heir.log = k.left, k.log

@@ -313,17 +313,7 @@ func TestAdoptJobWithWarmService(t *testing.T) {
 		time.Sleep(20 * time.Second)                             // virtual time
 		work := before
 		work.Job, work.Save = "job_2", k.save
-		ctx, cancel := context.WithCancelCause(b.Context())
-		done := make(chan topology.Result, 1)
-		go func() { done <- first.Run(ctx, work, k.observer()) }()
-		time.Sleep(45 * time.Second) // virtual time: the second one, with another one to come
-		k.die()
-		gate.kill()
-		cancel(topology.ErrStale)
-		<-done
-		closing, stop := context.WithTimeout(b.Context(), time.Millisecond)
-		defer stop()
-		_ = first.Close(closing)
+		perish(b.T, first, gate, k, work, 45*time.Second) // the second minute, with another one to come
 
 		heir := newKeeper()
 		heir.left, heir.log = k.left, k.log

@@ -20,6 +20,34 @@ import (
 // victimVariable makes this test binary the runner that TestSweepAfterKill kills.
 const victimVariable = "RUNNERHUB_TEST_VICTIM"
 
+// killVictim runs a test of this program that is none of its own, for an attempt, until
+// that says that it is ready, and kills it. It returns what was said.
+func killVictim(t *testing.T, test, variable string, id topology.Identity) string {
+	t.Helper()
+	encoded, err := json.Marshal(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	victim := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+test+"$", "-test.timeout=5m")
+	victim.Env = append(os.Environ(), variable+"="+string(encoded))
+	out, err := victim.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := victim.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	for lines := bufio.NewScanner(out); lines.Scan() && !strings.Contains(lines.Text(), "victim is ready"); {
+		said.WriteString(lines.Text() + "\n")
+	}
+	if err := victim.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = victim.Wait()
+	return said.String()
+}
+
 // TestVictim is no test of its own: it runs a job with a service until it is killed.
 func TestVictim(t *testing.T) {
 	var id topology.Identity
@@ -49,26 +77,7 @@ func TestSweepAfterKill(t *testing.T) {
 	liveID.Job += "-live"
 	live := createBare(t, liveID.Labels(topology.RoleJob))
 
-	encoded, err := json.Marshal(id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	victim := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestVictim$", "-test.timeout=5m")
-	victim.Env = append(os.Environ(), victimVariable+"="+string(encoded))
-	out, err := victim.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := victim.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(out)
-	for lines.Scan() && !strings.Contains(lines.Text(), "victim is ready") {
-	}
-	if err := victim.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = victim.Wait()
+	killVictim(t, "TestVictim", victimVariable, id)
 
 	engine, err := docker.Connect(t.Context(), docker.Options{})
 	if err != nil {

@@ -1,11 +1,9 @@
 package docker_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -235,27 +233,9 @@ func TestWarmVictim(t *testing.T) {
 func TestSweepOfServicesThatStay(t *testing.T) {
 	t.Parallel()
 	id := identity(t)
-	encoded, err := json.Marshal(id)
-	if err != nil {
-		t.Fatal(err)
+	if said := killVictim(t, "TestWarmVictim", warmVictimVariable, id); !strings.Contains(said, "Service db is warm") {
+		t.Fatalf("the victim said %q", said)
 	}
-	victim := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestWarmVictim$", "-test.timeout=5m")
-	victim.Env = append(os.Environ(), warmVictimVariable+"="+string(encoded))
-	out, err := victim.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := victim.Start(); err != nil {
-		t.Fatal(err)
-	}
-	warm := false
-	for lines := bufio.NewScanner(out); lines.Scan() && !strings.Contains(lines.Text(), "victim is ready"); {
-		warm = warm || strings.Contains(lines.Text(), "Service db is warm")
-	}
-	if err := victim.Process.Kill(); err != nil || !warm {
-		t.Fatal(err, warm)
-	}
-	_ = victim.Wait()
 
 	live := id
 	live.Job += "-2"
