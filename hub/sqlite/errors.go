@@ -50,6 +50,12 @@ func diskFailure(err error) bool {
 	return ok && (e.Code()&0xff == sqlite3.SQLITE_FULL || e.Code()&0xff == sqlite3.SQLITE_IOERR)
 }
 
+// busy says that another connection has the file or one of its tables.
+func busy(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && (e.Code()&0xff == sqlite3.SQLITE_BUSY || e.Code()&0xff == sqlite3.SQLITE_LOCKED)
+}
+
 func (s *Store) unavailable(doing string, err error, hint string) *hub.Error {
 	return &hub.Error{
 		Code: hub.Unavailable, Message: "the store is not available (" + doing + ")", Hint: hint,

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	_ "modernc.org/sqlite" // the driver
 
 	"github.com/runnerhub/runnerhub/hub"
@@ -88,8 +89,9 @@ func OpenDB(ctx context.Context, path string) (*sql.DB, error) {
 	if err := create(path); err != nil {
 		return nil, err
 	}
-	db := connect(path, Options{}.withDefaults())
-	if err := adopt(ctx, path, db); err != nil {
+	opts := Options{}.withDefaults()
+	db := connect(path, opts)
+	if err := adoptSoon(ctx, path, db, opts.BusyTimeout); err != nil {
 		_ = db.Close() // what went wrong first is what to tell
 		return nil, (&Store{path: path}).failure(ctx, "open", err)
 	}
@@ -139,7 +141,7 @@ func create(path string) error {
 func openWriter(ctx context.Context, path string, opts Options) (*writer, error) {
 	db := connect(path, opts)
 	db.SetMaxOpenConns(1)
-	err := adopt(ctx, path, db)
+	err := adoptSoon(ctx, path, db, opts.BusyTimeout)
 	if err == nil {
 		err = migrate(ctx, path, db, opts)
 	}
@@ -152,6 +154,21 @@ func openWriter(ctx context.Context, path string, opts Options) (*writer, error)
 		return nil, err
 	}
 	return newWriter(db, conn, opts.maxGroup), nil
+}
+
+// adoptSoon adopts a file and tries again for a while when it is busy: SQLite does not wait for others by itself
+// where it changes the journal mode, and fails at once there beside somebody who opens or closes the same file.
+func adoptSoon(ctx context.Context, path string, db *sql.DB, wait time.Duration) error {
+	pause := backoff.NewExponentialBackOff()
+	pause.InitialInterval, pause.MaxInterval = 2*time.Millisecond, 100*time.Millisecond
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		err := adopt(ctx, path, db)
+		if err != nil && !busy(err) {
+			err = backoff.Permanent(err)
+		}
+		return struct{}{}, err
+	}, backoff.WithBackOff(pause), backoff.WithMaxElapsedTime(wait))
+	return err
 }
 
 // adopt refuses a file that is not ours before it writes the first byte.

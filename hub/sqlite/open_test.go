@@ -12,6 +12,7 @@ import (
 
 	"github.com/runnerhub/runnerhub/hub"
 	"github.com/runnerhub/runnerhub/migrations"
+	"golang.org/x/sync/errgroup"
 )
 
 // refused wants Open to fail and to leave the file as it was.
@@ -156,5 +157,25 @@ func TestPragmas(t *testing.T) {
 	}
 	if _, err := s.reader.db.Exec(`DELETE FROM meta`); err == nil {
 		t.Error("a reader can write")
+	}
+}
+
+func TestOpenAtOnce(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		path := filepath.Join(t.TempDir(), "hub.db")
+		var g errgroup.Group
+		for range 8 {
+			g.Go(func() error {
+				db, err := OpenDB(t.Context(), path)
+				if err != nil {
+					return err
+				}
+				return db.Close()
+			})
+		}
+		if err := g.Wait(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
