@@ -14,7 +14,7 @@ import (
 // hubRows and topologyRows are how many lines the tables have.
 const (
 	hubRows      = 12
-	topologyRows = 4
+	topologyRows = 5
 )
 
 var (

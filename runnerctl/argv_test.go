@@ -131,6 +131,8 @@ func TestArgv(t *testing.T) {
 		argv[run.Options]{line: "--cache-size -1", refused: "--cache-size"},
 		argv[run.Options]{line: "--once --slots 2", refused: "--once"},
 		argv[run.Options]{line: "--warm-for -1s", refused: "--warm-for"},
+		argv[run.Options]{line: "--ready-pod --warm-for 1h", want: run.Options{Slots: 1, MaxHold: time.Hour, CacheSize: "10GiB", ReadyPod: true, WarmFor: time.Hour, LogLevel: "info", LogFormat: "text"}},
+		argv[run.Options]{line: "--ready-pod --warm-for 0", refused: "--ready-pod"},
 		argv[run.Options]{line: "--drain-timeout -1s", refused: "--drain-timeout"},
 		argv[run.Options]{line: "--max-hold -1s", refused: "--max-hold"})
 	testArgv(t, "runners", runners.New, func(o *runners.Options) { o.F = nil },

@@ -27,6 +27,7 @@ func newExecutor(ctx context.Context, f *cmdutil.Factory) (topology.Executor, er
 			return p.HostUser, nil
 		},
 	})
+	options.Pods = f.Engine.ReadyPod
 	containers, noEngine := docker.New(ctx, docker.Options{Options: options})
 	allowed := func() bool {
 		p, err := owner.Load()

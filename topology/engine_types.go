@@ -71,6 +71,7 @@ type ContainerSpec struct {
 	WorkingDir string
 	User       string
 	Network    string            // a network's name; "" is none at all
+	NetworkOf  string            // instead: a running container whose network, host name and name servers it shares
 	Aliases    []string          // host names on Network
 	Volumes    map[string]string // directory → volume
 	Mounts     []Mount           // sources of volumes are the engine's names of them, those of binds absolute

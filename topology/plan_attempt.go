@@ -128,7 +128,11 @@ func (b *attemptPlan) connect(c *ContainerSpec) {
 func (b *attemptPlan) job() int {
 	container := jobContainer(b.spec, b.id, b.names, b.observed)
 	b.connect(&container)
-	if b.network != "" {
+	switch {
+	case b.observed.Pod != "": // which has the name on the network
+		container.NetworkOf, container.Network, container.Resolvers, container.Hostname = b.observed.Pod, "", nil, ""
+		container.Labels[LabelSet] = b.names.Set
+	case b.network != "":
 		container.Aliases = []string{"job"}
 	}
 	i := b.plan.add(Op{

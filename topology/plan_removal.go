@@ -77,12 +77,16 @@ func unused(observed Snapshot, keep []string, owned func(labels map[string]strin
 	return left
 }
 
-// heldSets are the sets of services that share a network with a container which stays
-// and is in no set itself: an attempt has them, though their labels do not say so.
+// heldSets are the sets that an attempt has which stays, though their labels do not say so:
+// its container shares a network with them, or names the set.
 func heldSets(observed Snapshot, goes func(labels map[string]string) bool) map[string]bool {
 	networks, held := map[string]bool{}, map[string]bool{}
 	for _, c := range observed.Containers {
-		if c.Labels[LabelSet] == "" && !goes(c.Labels) {
+		switch set := c.Labels[LabelSet]; {
+		case set != "" && c.Labels[LabelJob] == "" || goes(c.Labels): // a member, or nobody's
+		case set != "": // it says so itself
+			held[set] = true
+		default:
 			for _, n := range c.Networks {
 				networks[n] = true
 			}

@@ -1,5 +1,7 @@
 package topology
 
+import "slices"
+
 // Snapshot is what was observed on an engine at one moment.
 type Snapshot struct {
 	Containers []ObservedContainer
@@ -81,6 +83,24 @@ func (s Snapshot) Among(names Snapshot) Snapshot {
 	return out
 }
 
+// With returns s and what other has besides, by name.
+func (s Snapshot) With(other Snapshot) Snapshot {
+	known := s
+	for _, c := range other.Containers {
+		if !slices.ContainsFunc(known.Containers, func(o ObservedContainer) bool { return o.Name == c.Name }) {
+			s.Containers = append(s.Containers, c)
+		}
+	}
+	s.Networks = append(s.Networks, other.Networks...)
+	for _, v := range other.Volumes {
+		if !slices.ContainsFunc(known.Volumes, func(o ObservedVolume) bool { return o.Name == v.Name }) {
+			s.Volumes = append(s.Volumes, v)
+		}
+	}
+	s.Images = append(s.Images, other.Images...)
+	return s
+}
+
 // Total is the number of leaked resources of all sorts.
 func (l Leaks) Total() int { return l.Containers + l.Networks + l.Volumes + l.Images }
 
@@ -94,6 +114,9 @@ type Observed struct {
 	Network string
 	// Warm says that the reused services are there already, on Network, and ready.
 	Warm bool
+	// Pod is a running container that the job shares the network of; "" is none. It is the
+	// only member of the attempt's set, and only for a job without services.
+	Pod string
 	// Metadata says that containers may reach where clouds tell a machine its credentials.
 	Metadata bool
 	// Source says that there is a tree for the workspace to start with.

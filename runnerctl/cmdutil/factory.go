@@ -119,7 +119,8 @@ func (f *Factory) Interruptible(c *cobra.Command) {
 
 // EngineOptions are what a runner wants of its executor.
 type EngineOptions struct {
-	Slots   int            // how many jobs run at once; 0 is one
-	Subnets []netip.Prefix // where networks get their addresses from; nil is the default, empty the engine's own choice
-	WarmFor time.Duration  // how long services with reuse stay after their last job; 0 is not at all
+	Slots    int            // how many jobs run at once; 0 is one
+	Subnets  []netip.Prefix // where networks get their addresses from; nil is the default, empty the engine's own choice
+	WarmFor  time.Duration  // how long services with reuse stay after their last job, and a pod for the next one; 0 is not at all
+	ReadyPod bool           // a pod is made ahead of the next job
 }

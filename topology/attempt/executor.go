@@ -28,6 +28,9 @@ type Options struct {
 	// same owner after the last one; 0 is not at all. At most as many sets of them are
 	// idle as ReadyNetworks says, or four.
 	WarmFor time.Duration
+	// Pods has a container made ahead of the next job, with the network of which that starts
+	// sooner, where the runner is at rest. WarmFor bounds how long it waits.
+	Pods bool
 	// Removals is how many topologies are removed at the same time, default 2. More
 	// slows the jobs that run meanwhile.
 	Removals int
@@ -50,6 +53,7 @@ func (o Options) withDefaults() Options {
 	if o.ReadyNetworks == 0 {
 		o.ReadyNetworks = 1
 	}
+	o.Pods = o.Pods && o.WarmFor > 0
 	if o.Subnets == nil {
 		o.Subnets = DefaultSubnets
 	}
@@ -71,6 +75,15 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// spareNetworks is how many networks are kept beyond those that are ready: a pod's comes and
+// goes with every job.
+func (o Options) spareNetworks() int {
+	if o.Pods {
+		return 1
+	}
+	return 0
+}
+
 // logLimit is a fresh limit on the output of one container.
 func (o Options) logLimit() *rate.Limiter {
 	if o.LogRate < 0 {
@@ -87,6 +100,7 @@ type Executor struct {
 	pool   *pool
 	reaper *reaper
 	warm   *warmth
+	pods   *pods
 	pulls  *pulls
 
 	mu     sync.Mutex
@@ -104,6 +118,7 @@ func New(engine topology.Engine, opts Options) *Executor {
 	e.pool = newPool(engine, e.nets, opts)
 	e.reaper = newReaper(engine, e.pool, e.nets, opts)
 	e.warm = newWarmth(opts, e.pool, e.reaper.add)
+	e.pods = newPods(e)
 	return e
 }
 
@@ -169,6 +184,7 @@ func (e *Executor) activeAttempts() []topology.Identity {
 // engine. When ctx ends first, what is left is for another Close or the next Sweep.
 func (e *Executor) Close(ctx context.Context) error {
 	e.warm.close()
+	e.pods.close(ctx)
 	err := e.reaper.close(ctx)
 	e.warm.wait()
 	if poolErr := e.pool.close(ctx); err == nil {

@@ -137,7 +137,7 @@ func (p *pool) give(ctx context.Context, hub, runner string, internal bool, name
 	inUse, err := p.engine.NetworkInUse(ctx, name)
 	p.mu.Lock()
 	p.used[key]--
-	enough := len(p.ready[key])+p.making[key]+p.used[key] >= p.opts.ReadyNetworks
+	enough := len(p.ready[key])+p.making[key]+p.used[key] >= p.opts.ReadyNetworks+p.opts.spareNetworks()
 	if err == nil && !inUse && !enough && !p.closed {
 		p.ready[key] = append(p.ready[key], name)
 		p.mu.Unlock()

@@ -138,8 +138,7 @@ func (r *reaper) look(ctx context.Context, m removal) (topology.Snapshot, error)
 		if err != nil {
 			return all, err
 		}
-		all.Containers, all.Networks = append(all.Containers, seen.Containers...), append(all.Networks, seen.Networks...)
-		all.Volumes, all.Images = append(all.Volumes, seen.Volumes...), append(all.Images, seen.Images...)
+		all = all.With(seen)
 	}
 	return all, nil
 }

@@ -19,7 +19,7 @@ const warmProbe = 5 * time.Second
 func (x *execution) takeNetwork() error {
 	internal := x.spec.Network == topology.NetworkRestricted
 	switch reused := x.spec.Reused(); {
-	case x.spec.Network == topology.NetworkNone:
+	case x.spec.Network == topology.NetworkNone, x.takePod():
 		return nil
 	case len(reused) > 0 && x.e.opts.WarmFor > 0 && x.work.Owner != "":
 		return x.takeSet(reused, internal)
@@ -133,7 +133,7 @@ func (x *execution) member(name string) bool { return x.set != nil && x.set.memb
 func (x *execution) leaveSet(result *topology.Result) {
 	own := result.Status == topology.Succeeded || result.Status == topology.Failed && result.Failure != nil &&
 		(result.Failure.Class == topology.ClassScript || result.Failure.Class == topology.ClassArtifact)
-	if x.set == nil || !own || x.held > 0 || x.spec.Exec || !x.set.started() {
+	if x.set == nil || x.observed.Pod != "" || !own || x.held > 0 || x.spec.Exec || !x.set.started() {
 		return
 	}
 	for name := range x.set.members {
@@ -170,23 +170,28 @@ func (x *execution) leaveSet(result *topology.Result) {
 }
 
 // partWithSet completes a removal by what becomes of the set: it is idle once the rest is
-// gone, or it goes too.
+// gone, or it goes too. Then there may be time to make a pod.
 func (x *execution) partWithSet(m *removal) {
 	set, done := x.set, m.done
-	switch {
-	case x.left:
-		m.ready = "" // the set's
-		m.done = func() {
-			done()
+	m.done = func() {
+		done()
+		switch {
+		case x.left:
 			x.e.warm.put(set, x.freshSet)
-		}
-		return
-	case set != nil:
-		x.e.pool.adopt(x.id.Hub, x.id.Runner, set.internal, set.network)
-		m.done = func() {
-			done()
+		case set != nil:
+			if x.observed.Pod != "" {
+				set.close()
+			}
 			x.e.warm.forget(set)
 		}
+		x.e.pods.after(x)
+	}
+	if x.left {
+		m.ready = "" // the set's
+		return
+	}
+	if set != nil {
+		x.e.pool.adopt(x.id.Hub, x.id.Runner, set.internal, set.network)
 	}
 	if tag := x.names.Set; tag != "" {
 		m.filters = append(m.filters, topology.Filter{Hub: x.id.Hub, Runner: x.id.Runner, Set: tag})
@@ -200,8 +205,7 @@ func (x *execution) observeSet(seen *topology.Snapshot) error {
 		return nil
 	}
 	set, err := x.e.engine.Observe(x.live, topology.Filter{Hub: x.id.Hub, Runner: x.id.Runner, Set: x.names.Set})
-	seen.Containers = append(seen.Containers, set.Containers...)
-	seen.Volumes = append(seen.Volumes, set.Volumes...)
+	*seen = seen.With(set)
 	return err
 }
 

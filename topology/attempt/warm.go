@@ -31,6 +31,7 @@ type warmth struct {
 	leaving map[warmKey]int
 	changed chan struct{} // closed when a set has become idle, or gone
 	closed  bool
+	makers  sync.WaitGroup // of sets that begin was called for
 	wg      sync.WaitGroup
 }
 
@@ -104,15 +105,40 @@ func (w *warmth) leave(key warmKey) {
 	w.leaving[key]++
 }
 
-// put makes a set idle that leave was called for. fresh says that it was not before.
-func (w *warmth) put(s *warmSet, fresh bool) {
+// begin tells that a set is about to be made for whoever comes; put or fail ends that, and
+// makers hears of it. It is false when there is one already, or nothing is kept any more.
+func (w *warmth) begin(key warmKey) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.leaving[s.key]--; w.leaving[s.key] == 0 {
-		delete(w.leaving, s.key)
+	if w.closed || w.leaving[key] > 0 || slices.ContainsFunc(w.idle, func(s *warmSet) bool { return s.key == key }) {
+		return false
+	}
+	w.leaving[key]++
+	w.makers.Add(1)
+	return true
+}
+
+// fail tells that nothing came of begin.
+func (w *warmth) fail(key warmKey) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.arrive(key)
+}
+
+// arrive ends what leave or begin began; w.mu is held.
+func (w *warmth) arrive(key warmKey) {
+	if w.leaving[key]--; w.leaving[key] == 0 {
+		delete(w.leaving, key)
 	}
 	close(w.changed)
 	w.changed = make(chan struct{})
+}
+
+// put makes a set idle that leave or begin was called for. fresh says that it was not before.
+func (w *warmth) put(s *warmSet, fresh bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.arrive(s.key)
 	if fresh {
 		w.watch(s)
 	}
@@ -122,10 +148,25 @@ func (w *warmth) put(s *warmSet, fresh bool) {
 	}
 	s.timer = time.AfterFunc(w.opts.WarmFor, func() { w.expire(s, "nobody has wanted them for "+w.opts.WarmFor.String()) })
 	w.idle = append(w.idle, s)
-	if len(w.idle) > w.limit {
-		oldest := w.idle[0]
-		w.drop(0)
-		w.remove(oldest, "there are too many")
+	w.bound(s.pod())
+}
+
+// bound removes the oldest of the pods, or of the sets of services, where there are too
+// many; w.mu is held.
+func (w *warmth) bound(pods bool) {
+	most, n, oldest := w.limit, 0, -1
+	if pods {
+		most = 1
+	}
+	for i, s := range slices.Backward(w.idle) {
+		if s.pod() == pods {
+			n, oldest = n+1, i
+		}
+	}
+	if n > most {
+		s := w.idle[oldest]
+		w.drop(oldest)
+		w.remove(s, "there are too many")
 	}
 }
 
@@ -155,7 +196,9 @@ func (w *warmth) expire(s *warmSet, why string) {
 
 // remove has a set removed that nobody has; w.mu is held.
 func (w *warmth) remove(s *warmSet, why string) {
-	w.opts.Logger.Info("services that stayed between jobs are removed", "set", s.tag, "cause", why)
+	if !s.pod() {
+		w.opts.Logger.Info("services that stayed between jobs are removed", "set", s.tag, "cause", why)
+	}
 	w.pool.adopt(s.key.hub, s.key.runner, s.internal, s.network)
 	w.add(removal{
 		id: topology.Identity{Hub: s.key.hub, Runner: s.key.runner}, known: s.known, all: true,

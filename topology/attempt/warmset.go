@@ -61,6 +61,9 @@ func (s *warmSet) started() bool {
 	return true
 }
 
+// pod says whether the set is no services but a pod; see pods.
+func (s *warmSet) pod() bool { return s.members[podMember] != nil && s.key.owner == "" }
+
 // filter selects what there is of the set on the engine.
 func (s *warmSet) filter() topology.Filter {
 	return topology.Filter{Hub: s.key.hub, Runner: s.key.runner, Set: s.tag}

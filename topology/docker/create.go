@@ -86,6 +86,12 @@ func (e *Engine) CreateContainer(ctx context.Context, spec topology.ContainerSpe
 		return wrap("create container "+spec.Name, err)
 	}
 	var networking *network.NetworkingConfig
+	if spec.NetworkOf != "" {
+		hostConfig.NetworkMode = container.NetworkMode("container:" + spec.NetworkOf)
+		if spec.NoMetadata { // the other one has the rest of it
+			dropRawSockets(hostConfig)
+		}
+	}
 	if spec.Network != "" {
 		hostConfig.NetworkMode = container.NetworkMode(spec.Network)
 		endpoint := &network.EndpointSettings{Aliases: spec.Aliases}

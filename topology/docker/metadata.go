@@ -30,11 +30,16 @@ const rawSockets = "NET_RAW"
 // no process, and needs no rights on the machine. There is no IPv6 to care for.
 func (e *Engine) blockMetadata(host *container.HostConfig, endpoint *network.EndpointSettings) {
 	endpoint.IPAMConfig = &network.EndpointIPAMConfig{LinkLocalIPs: []string{metadataAddress}}
-	if !slices.Contains(host.CapAdd, rawSockets) { // which only the owner of the machine allows
-		host.CapDrop = append(host.CapDrop, rawSockets)
-	}
+	dropRawSockets(host)
 	if host.DNS == nil {
 		host.DNS = e.resolvers
+	}
+}
+
+// dropRawSockets takes away what could send packets past the routes.
+func dropRawSockets(host *container.HostConfig) {
+	if !slices.Contains(host.CapAdd, rawSockets) { // which only the owner of the machine allows
+		host.CapDrop = append(host.CapDrop, rawSockets)
 	}
 }
 

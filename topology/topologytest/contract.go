@@ -20,6 +20,7 @@ func TestEngine(t *testing.T, image string, open func(t *testing.T) topology.Eng
 		"images":                   testImages,
 		"resources":                testResources,
 		"sets":                     testSets,
+		"a shared network":         testSharedNetwork,
 		"output and exit code":     testOutput,
 		"long output to its end":   testLongOutput,
 		"a program that is absent": testNoProgram,

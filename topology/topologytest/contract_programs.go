@@ -18,6 +18,7 @@ const (
 	scriptWrite  = `i=0; while [ $i -lt 2000 ]; do echo "line $i of a text that fills buffers"; i=$((i+1)); done; printf end`
 	scriptAppend = `test "$(cat /workspace/tree/in)" = given && test -x /workspace/tree/in && mkdir /workspace/out && echo made > /workspace/out/file && ln -s file /workspace/out/link && echo done`
 	scriptEcho   = `while read -r x; do echo "got $x"; [ "$x" != end ] || { printf '\377\000no line'; echo over >&2; exit 4; }; done`
+	scriptHost   = `hostname`
 	scriptDirUse = `echo hello > /workspace/file && echo written`
 )
 
@@ -89,6 +90,10 @@ var contractPrograms = map[string]Program{
 				return 137
 			}
 		}
+	},
+	scriptHost: func(p *FakeProcess) int {
+		_, _ = fmt.Fprintln(p.Stdout, p.container.spec.Hostname)
+		return 0
 	},
 	scriptDirUse: func(p *FakeProcess) int {
 		_, _ = fmt.Fprintln(p.Stdout, "written")

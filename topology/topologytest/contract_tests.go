@@ -105,6 +105,28 @@ func testSets(l *lab) {
 	}
 }
 
+// testSharedNetwork has a container share the network, and the host name, of another one.
+func testSharedNetwork(l *lab) {
+	network := "rh-contract-net-" + l.tag
+	l.must(l.engine.CreateNetwork(l.Context(), topology.NetworkSpec{Name: network, Labels: l.id.Labels(topology.RoleNetwork)}))
+	host := l.create(scriptSleep, func(c *topology.ContainerSpec) { c.Network, c.Hostname = network, "thehost" })
+	_, out := l.start(host)
+	out.await(l, "ready")
+	guest := l.create(scriptHost, func(c *topology.ContainerSpec) { c.Name, c.NetworkOf = c.Name+"-guest", host })
+	process, said := l.start(guest)
+	if exit := l.wait(process); exit.Code != 0 || said.of(topology.Stdout) != "thehost\n" {
+		l.Errorf("%+v, %q", exit, said.of(topology.Stdout))
+	}
+	name := "rh-contract-absent-" + l.tag
+	err := l.engine.CreateContainer(l.Context(), topology.ContainerSpec{
+		Name: name, Image: l.image, Command: []string{"true"}, NetworkOf: name + "-host", Labels: l.id.Labels(topology.RoleJob),
+	})
+	if err == nil { // engines may notice only now
+		_, err = l.engine.Start(l.Context(), name, nil)
+	}
+	l.wantKind("the network of what is not there", err, topology.KindNotFound)
+}
+
 func testOutput(l *lab) {
 	name := l.create(scriptSpeak, func(c *topology.ContainerSpec) { c.Env = []string{"GREETING=hello"} })
 	process, out := l.start(name)

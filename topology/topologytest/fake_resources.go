@@ -65,6 +65,12 @@ func (f *Fake) CreateContainer(ctx context.Context, spec topology.ContainerSpec)
 	if _, present := f.networks[spec.Network]; !present && spec.Network != "" {
 		return fault(topology.KindNotFound, op, "no such network: "+spec.Network)
 	}
+	if other := f.containers[spec.NetworkOf]; spec.NetworkOf != "" {
+		if other == nil {
+			return fault(topology.KindNotFound, op, "no such container: "+spec.NetworkOf)
+		}
+		spec.Hostname = other.spec.Hostname
+	}
 	if f.containers[spec.Name] != nil {
 		return fault(topology.KindBusy, op, "the name is in use")
 	}

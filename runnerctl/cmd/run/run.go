@@ -35,6 +35,7 @@ type Options struct {
 	DrainTimeout time.Duration
 	Subnets      string
 	WarmFor      time.Duration
+	ReadyPod     bool
 	MaxHold      time.Duration
 	CacheSize    string
 	LogLevel     string
@@ -68,6 +69,8 @@ func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.C
 				return cmdutil.Usagef("--drain-timeout must not be negative")
 			case o.WarmFor < 0:
 				return cmdutil.Usagef("--warm-for must not be negative; 0 keeps no services between jobs")
+			case o.ReadyPod && o.WarmFor == 0:
+				return cmdutil.Usagef("--ready-pod has no effect with --warm-for 0")
 			case o.MaxHold < 0:
 				return cmdutil.Usagef("--max-hold must not be negative")
 			}
@@ -78,7 +81,7 @@ func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.C
 			if err != nil {
 				return err
 			}
-			o.F.Engine = cmdutil.EngineOptions{Slots: o.Slots, Subnets: subnets, WarmFor: o.WarmFor}
+			o.F.Engine = cmdutil.EngineOptions{Slots: o.Slots, Subnets: subnets, WarmFor: o.WarmFor, ReadyPod: o.ReadyPod}
 			return run(c.Context(), o)
 		},
 	}
@@ -86,7 +89,8 @@ func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.C
 	c.Flags().BoolVar(&o.Once, "once", false, "exit after one job")
 	c.Flags().DurationVar(&o.DrainTimeout, "drain-timeout", 0, "how long a drain waits for running jobs before it gives them back (default: until they end)")
 	c.Flags().StringVar(&o.Subnets, "subnets", "", "ranges that networks get their addresses from, `CIDR[,CIDR]`, or \"engine\" for Docker's own (default: 10.231.0.0/16,192.168.224.0/19)")
-	c.Flags().DurationVar(&o.WarmFor, "warm-for", 10*time.Minute, "how long services with reuse stay for the next job of the same owner; 0 is not at all")
+	c.Flags().DurationVar(&o.WarmFor, "warm-for", 10*time.Minute, "how long services with reuse, and a ready pod, stay for the next job; 0 is not at all")
+	c.Flags().BoolVar(&o.ReadyPod, "ready-pod", false, "while no job runs, hold a network open for the next one without services, which starts sooner for it")
 	c.Flags().DurationVar(&o.MaxHold, "max-hold", time.Hour, "the longest that a failed job is held for its submitter to look into; 0 is never")
 	c.Flags().StringVar(&o.CacheSize, "cache-size", "10GiB", "how much disk the cache of jobs' folders may take; 0 keeps none, and removes what is kept")
 	c.Flags().StringVar(&o.LogLevel, "log-level", "info", "debug, info, warn or error")
