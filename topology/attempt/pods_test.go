@@ -110,7 +110,8 @@ func TestNoPodWithoutAShell(t *testing.T) {
 // TestSweepSparesPodOfLiveJob kills a runner under a job that has a pod.
 func TestSweepSparesPodOfLiveJob(t *testing.T) {
 	withPods(t, func(b *bench) {
-		gate, k := &mortal{Engine: b.fake}, newKeeper()
+		k := newKeeper()
+		gate := &mortal{Engine: b.fake, died: k.die}
 		first := New(gate, Options{WarmFor: warmFor, Pods: true})
 		b.fake.AddProgram("talks", talker(3, 0))
 		work := topology.Work{Identity: id, Spec: &topology.Spec{Image: topologytest.FakeImage, Command: command("talks")}, Save: k.save}
@@ -123,7 +124,6 @@ func TestSweepSparesPodOfLiveJob(t *testing.T) {
 		done := make(chan topology.Result, 1)
 		go func() { done <- first.Run(ctx, work, k.observer()) }()
 		time.Sleep(1500 * time.Millisecond) // virtual time
-		k.die()
 		gate.kill()
 		cancel(topology.ErrStale)
 		<-done

@@ -18,5 +18,5 @@ func TestHostKeepsTheContract(t *testing.T) {
 			t.Fatal(err)
 		}
 		return engine
-	}, "images", "resources", "sets", "subnets", "builds", "attaching again", "directory for all users", "files in and out", "disk")
+	}, "images", "resources", "sets", "a shared network", "subnets", "builds", "attaching again", "directory for all users", "files in and out", "disk")
 }
