@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"path"
 	"strings"
@@ -117,9 +116,9 @@ func (s *Service) ListArtifacts(ctx context.Context, p hub.Principal, r Artifact
 		out.NextCursor = out.Artifacts[limit-1].Path
 	}
 	if len(out.Artifacts) == 0 && r.Cursor == "" {
-		out.Note = fmt.Sprintf("Attempt %d has no artifacts: a job keeps files where its spec has artifacts, and the hub keeps them for %s.", n, s.policy.ArtifactRetention)
+		out.Note, err = s.nothingKept(ctx, j, n)
 	}
-	return out, nil
+	return out, err
 }
 
 // attemptOf finds a job that the caller may see, and the number of the attempt that is meant.
@@ -144,7 +143,7 @@ func (s *Service) Artifact(ctx context.Context, p hub.Principal, jobID string, a
 		return hub.Artifact{}, err
 	}
 	missing := hub.Errorf(hub.NotFound, "attempt %d has no artifact %q", n, clip(file, 80)).
-		WithHint("list_artifacts names what there is; artifacts are kept for %s", s.policy.ArtifactRetention)
+		WithHint("list_artifacts names what there is; artifacts are kept for %s", span(s.policy.ArtifactRetention))
 	if checkFile(hub.ArtifactFile{Name: "any", Path: file}) != nil {
 		return hub.Artifact{}, missing
 	}

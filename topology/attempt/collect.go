@@ -165,7 +165,11 @@ func (c *collector) missing() error {
 		if len(c.links) > 0 {
 			hint = "Symbolic links are not followed: name what they point to."
 		}
-		return faultf(hint, "No file matches the artifact %s (%s).", a.Name, a.Path)
+		what := a.Path
+		if a.Name != a.Path {
+			what = fmt.Sprintf("%s (%s)", a.Name, a.Path)
+		}
+		return faultf(hint, "No file matches the artifact %s.", what)
 	}
 	return nil
 }

@@ -83,13 +83,13 @@ func TestArtifactsOfAJobThatFailed(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.leave("write", 3, outFiles)
 		r := b.collect(b.Context(), &topology.Spec{Steps: []topology.Step{{Name: "a", Run: "write"}}, Artifacts: []topology.Artifact{
-			{Name: "out", Path: "out/c.txt"}, {Name: "none", Path: "none"},
+			{Name: "out", Path: "out/c.txt"}, {Name: "none", Path: "none"}, // the name of an entry that has none is its path
 		}}, topology.Collect{})
 		b.want(r, "failed script") // the first cause stays
 		if diff := cmp.Diff(map[string]string{"out: out/c.txt": "c"}, b.kept(r)); diff != "" {
 			b.Error(diff)
 		}
-		if !strings.Contains(b.obs.Text(topology.System, ""), "No file matches the artifact none") {
+		if !strings.Contains(b.obs.Text(topology.System, ""), "No file matches the artifact none.\n") {
 			b.Error("the log does not tell what is missing")
 		}
 	})

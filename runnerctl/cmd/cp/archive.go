@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/runnerhub/runnerhub/runnerctl/cmdutil"
 )
 
 // Bounds of what is unpacked. Bytes are bounded by the archive, which is not compressed.
@@ -138,6 +140,11 @@ func (u *unpacking) entry(h *tar.Header, r io.Reader) error {
 	if !ok {
 		return u.leave(h, "its path leads out of the destination")
 	}
+	return cmdutil.Blocked(u.root, name, u.make(name, h, r))
+}
+
+// make makes an entry in its place.
+func (u *unpacking) make(name string, h *tar.Header, r io.Reader) error {
 	mode := fs.FileMode(h.Mode) & 0o777 // neither setuid nor the like
 	switch h.Typeflag {
 	case tar.TypeDir:
@@ -193,6 +200,7 @@ func (u *unpacking) folder(name string, mode fs.FileMode) error {
 		if statErr == nil && fi.IsDir() {
 			return nil
 		}
+		return fmt.Errorf("%s is there already and no folder, and the copy is one", name)
 	}
 	return err
 }

@@ -35,7 +35,8 @@ func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.C
 		Short: "Download the files that a job left",
 		Long: "Download the files that a job left to a folder, at the paths that they had below the job's working directory: all of them, those\n" +
 			"of one artifact, one file or one folder. Each is checked against its SHA-256 before it appears. A file that is there already\n" +
-			"is left alone when it is the same, and stops the download when it is another one, unless --force is given.",
+			"is left alone when it is the same. One that is another is left, too, and the download fails, unless --force is given. What can be\n" +
+			"downloaded is, whatever becomes of the other files.",
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.JobID = args[0]
@@ -59,7 +60,7 @@ func download(ctx context.Context, o *Options) error {
 		}
 		wanted := choose(all, o.Name)
 		if len(wanted) == 0 {
-			return &mcp.Error{Code: mcp.CodeNotFound, Message: nothing(o, note), Hint: "list what there is with `runnerctl artifacts " + o.JobID + "`"}
+			return nothing(o, note)
 		}
 		if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 			return err
@@ -69,26 +70,52 @@ func download(ctx context.Context, o *Options) error {
 			return err
 		}
 		defer root.Close()
-		var bytes int64
-		for _, a := range wanted {
-			if err := (file{client, root, a, o.Force}).get(ctx); err != nil {
-				return err
-			}
-			bytes += a.Size
-			if err := o.F.IO.Say("%s\n", a.Path); err != nil {
-				return err
-			}
+		got, err := fetchAll(ctx, o, client, root, wanted)
+		if err != nil {
+			return err
 		}
-		o.F.IO.Note("%d files, %s, in %s\n", len(wanted), cmdutil.Bytes(bytes), o.Dir)
-		return nil
+		if n := len(wanted) - len(got.failed); n > 0 {
+			o.F.IO.Note("%d files, %s, in %s\n", n, cmdutil.Bytes(got.bytes), o.Dir)
+		}
+		return got.err(len(wanted))
 	})
 }
 
-func nothing(o *Options, note string) string {
-	if o.Name == "" {
-		return strings.TrimSuffix("the job has nothing to download: "+note, ": ")
+// fetchAll downloads one file after the other. An error is what none of them could get around.
+func fetchAll(ctx context.Context, o *Options, client *mcpclient.Client, root *os.Root, wanted []mcp.Artifact) (out outcome, err error) {
+	for _, a := range wanted {
+		err := (file{client, root, a, o.Force}).get(ctx)
+		switch {
+		case err == nil:
+			out.bytes += a.Size
+			if err := o.F.IO.Say("%s\n", a.Path); err != nil {
+				return out, err
+			}
+		case !ownFault(ctx, err):
+			return out, err
+		default:
+			out.failed = append(out.failed, err)
+			if len(wanted) > 1 { // alone it is the command's own error
+				o.F.IO.Note("not downloaded: %s\n", cmdutil.Message(err))
+			}
+		}
 	}
-	return fmt.Sprintf("the job has no artifact, file or folder %q", o.Name)
+	return out, nil
+}
+
+// nothing says that there is no such file; note is the hub's word on an attempt without any.
+func nothing(o *Options, note string) error {
+	e := &mcp.Error{
+		Code: mcp.CodeNotFound, Message: fmt.Sprintf("the job has no artifact, file or folder %q", o.Name),
+		Hint: "list what there is with `runnerctl artifacts " + o.JobID + "`",
+	}
+	switch {
+	case note != "":
+		e.Message, e.Hint = "there is nothing to download. "+cmdutil.Commands(note), ""
+	case o.Name == "":
+		e.Message = "there is nothing to download"
+	}
+	return e
 }
 
 // choose picks what a name means: an artifact by its name, else a file or a folder by its path.
