@@ -17,6 +17,7 @@ import (
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/login"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/logout"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/logs"
+	mcpcmd "github.com/runnerhub/runnerhub/runnerctl/cmd/mcp"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/pair"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/policy"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/retry"
@@ -96,6 +97,9 @@ func TestArgv(t *testing.T) {
 		argv[logs.Options]{line: "job_1 -n 1001", refused: "--tail"},
 		argv[logs.Options]{line: "job_1 -f --grep x", refused: "follow"},
 		argv[logs.Options]{line: "job_1 -f --json", refused: "follow"})
+	testArgv(t, "mcp", mcpcmd.New, func(o *mcpcmd.Options) { o.F = nil },
+		argv[mcpcmd.Options]{line: ""},
+		argv[mcpcmd.Options]{line: "serve", refused: "unknown command"})
 	testArgv(t, "pair", pair.New, func(o *pair.Options) { o.F = nil },
 		argv[pair.Options]{line: "--hub h --label l --labels a,b --workspace w --api-key-stdin --insecure-storage --json",
 			want: pair.Options{Hub: "h", Label: "l", Labels: []string{"a", "b"}, Workspace: "w", KeyStdin: true, Insecure: true, JSON: true}},

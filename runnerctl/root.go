@@ -23,6 +23,7 @@ import (
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/login"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/logout"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/logs"
+	mcpcmd "github.com/runnerhub/runnerhub/runnerctl/cmd/mcp"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/pair"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/policy"
 	"github.com/runnerhub/runnerhub/runnerctl/cmd/release"
@@ -94,6 +95,7 @@ func NewRoot(f *cmdutil.Factory) *cobra.Command {
 		login.New(f, nil), logout.New(f, nil),
 		submit.New(f, nil), jobs.New(f, nil), logs.New(f, nil), explain.New(f, nil), artifacts.New(f, nil), download.New(f, nil), cancel.New(f, nil), retry.New(f, nil),
 		exec.New(f, nil), cp.New(f, nil), release.New(f, nil),
+		mcpcmd.New(f, nil),
 		runners.New(f, nil), version.New(f),
 		exitCodes(), environment(),
 	)

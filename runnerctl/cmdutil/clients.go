@@ -64,17 +64,23 @@ func SameHub(a, b string) bool {
 		strings.TrimSuffix(x.Path, "/") == strings.TrimSuffix(y.Path, "/")
 }
 
-// AsPerson calls do with a client that calls as the signed-in person.
-func (f *Factory) AsPerson(do func(*mcpclient.Client) error) error {
+// Person is the hub to call as the signed-in person, and the key for it.
+func (f *Factory) Person() (hub, key string, err error) {
 	name, p, err := f.Profile()
 	if err != nil {
-		return err
+		return "", "", err
 	}
-	hub, err := f.Hub(p)
+	hub, err = f.Hub(p)
 	if err != nil {
-		return err
+		return "", "", err
 	}
-	key, err := f.apiKey(name, p, hub)
+	key, err = f.apiKey(name, p, hub)
+	return hub, key, err
+}
+
+// AsPerson calls do with a client that calls as the signed-in person.
+func (f *Factory) AsPerson(do func(*mcpclient.Client) error) error {
+	hub, key, err := f.Person()
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,38 @@
+// Package mcp is `runnerctl mcp`.
+package mcp
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runnerhub/runnerhub/runnerctl/cmdutil"
+	"github.com/runnerhub/runnerhub/runnerctl/mcpstdio"
+)
+
+// Options is what the command line says.
+type Options struct{ F *cmdutil.Factory }
+
+// New makes the command; run replaces its body in tests.
+func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.Command {
+	if run == nil {
+		run = serve
+	}
+	o := &Options{F: f}
+	return &cobra.Command{
+		Use:   "mcp",
+		Short: "Serve the hub's tools to an AI client, over standard input and output",
+		Long: "Serve the hub's tools to an AI client that starts this command: an MCP server on standard input and output, which\n" +
+			"passes everything on to the hub with the key that `runnerctl login` has kept. So no client's configuration holds a\n" +
+			"key. It outlives a restart of the hub, and takes up a new key when the old one is refused.",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
+	}
+}
+
+func serve(ctx context.Context, o *Options) error {
+	if o.F.IO.InTTY {
+		o.F.IO.Note("This speaks MCP on standard input and output, for an AI client that starts it. End it with Ctrl-D.\n")
+	}
+	return mcpstdio.Serve(ctx, mcpstdio.Config{In: o.F.IO.In, Out: o.F.IO.Out, Open: o.F.Person, Note: o.F.IO.Note})
+}
