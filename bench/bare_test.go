@@ -83,12 +83,19 @@ func (d *bare) job(command ...string) time.Duration {
 // dockerRun is how long `docker run --rm` takes, from its start to its end.
 func dockerRun(b *testing.B, command ...string) time.Duration {
 	b.Helper()
+	took, err := tryDockerRun(b.Context(), command...)
+	must(b, err)
+	return took
+}
+
+// tryDockerRun is dockerRun for goroutines, which must not end the benchmark themselves.
+func tryDockerRun(ctx context.Context, command ...string) (time.Duration, error) {
 	begun := time.Now()
-	out, err := exec.CommandContext(b.Context(), "docker", append([]string{"run", "--rm", busybox}, command...)...).CombinedOutput()
+	out, err := exec.CommandContext(ctx, "docker", append([]string{"run", "--rm", busybox}, command...)...).CombinedOutput()
 	if err != nil {
-		b.Fatalf("docker run: %v\n%s", err, out)
+		return 0, fmt.Errorf("docker run: %w\n%s", err, out)
 	}
-	return time.Since(begun)
+	return time.Since(begun), nil
 }
 
 // describeEngine names the engine and how it stores containers.
