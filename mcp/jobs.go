@@ -138,6 +138,7 @@ type WaitJobArgs struct {
 	Cursor string `json:"cursor,omitempty"`
 	WaitMS int64  `json:"wait_ms,omitempty" jsonschema:"hold the call this long for a change, at most 25000"`
 	Follow string `json:"follow,omitempty" jsonschema:"change (default: answer on new log lines or a new state) or end (answer when the job has ended)"`
+	Raw    bool   `json:"raw,omitempty" jsonschema:"log lines as they were written, with escape sequences and repeats"`
 }
 
 // WaitJobResult is what happened since the cursor.
@@ -150,6 +151,7 @@ type WaitJobResult struct {
 	Done       bool      `json:"done"`           // the job has ended and all of its log was given
 	ExitCode   *int      `json:"exit_code,omitempty"`
 	Failure    *Failure  `json:"failure,omitempty"`
+	Telling    []LogLine `json:"telling,omitempty"` // of a job that failed: the lines of its log that say most about why
 	Lines      []LogLine `json:"lines"`
 	Omitted    int64     `json:"omitted_bytes,omitempty"` // log bytes between the cursor and the first line that were left out
 	NextCursor string    `json:"next_cursor"`
@@ -166,6 +168,7 @@ type LogLine struct {
 	Text    string    `json:"text"`
 	Base64  string    `json:"base64,omitempty"`
 	Partial bool      `json:"partial,omitempty"`
+	Repeats int       `json:"repeats,omitempty"` // lines left out since they repeat this one, or are earlier pictures of its progress bar
 }
 
 // ListJobsArgs filters and pages jobs, the newest first.
@@ -214,7 +217,8 @@ type ExplainJobResult struct {
 	Failure  *Failure       `json:"failure,omitempty"`
 	Next     []string       `json:"next"` // what would unblock it or help, as sentences
 	Timeline []TimelineItem `json:"timeline"`
-	LogTail  []LogLine      `json:"log_tail"` // of a job that failed
+	LogTail  []LogLine      `json:"log_tail"`          // of a job that failed
+	Telling  []LogLine      `json:"telling,omitempty"` // of a job that failed: the lines that say most about why
 	// Tests and Outputs are what the last attempt reported.
 	Tests   *Tests            `json:"tests,omitempty"`
 	Outputs map[string]string `json:"outputs,omitempty"`
@@ -235,6 +239,9 @@ type ReadJobLogArgs struct {
 	From    string `json:"from,omitempty" jsonschema:"start, end (default), or a cursor from an earlier answer"`
 	Lines   int    `json:"lines,omitempty" jsonschema:"at most this many lines, 1 to 1000, default 100"`
 	Grep    string `json:"grep,omitempty" jsonschema:"RE2 regular expression that a line must match"`
+	Errors  bool   `json:"errors,omitempty" jsonschema:"only lines that say what failed, why and where"`
+	Context int    `json:"context,omitempty" jsonschema:"lines around each that grep or errors find, 0 to 20"`
+	Raw     bool   `json:"raw,omitempty" jsonschema:"lines as they were written, with escape sequences and repeats"`
 	Step    string `json:"step,omitempty"`
 	Service string `json:"service,omitempty"`
 	Stream  string `json:"stream,omitempty" jsonschema:"stdout, stderr or system"`

@@ -82,22 +82,13 @@ func waitJob(s Services) Operation {
 		limits: limits{"job_id": idLimit, "cursor": cursorLimit, "wait_ms": waitLimit, "follow": byDefault("change", oneOf("change", "end"))},
 	}, func(ctx context.Context, p hub.Principal, in mcp.WaitJobArgs) (mcp.WaitJobResult, error) {
 		got, err := s.Jobs.Wait(ctx, p, dispatch.WaitRequest{
-			JobID: in.JobID, Cursor: in.Cursor, Wait: duration(in.WaitMS), UntilEnd: in.Follow == "end",
+			JobID: in.JobID, Cursor: in.Cursor, Wait: duration(in.WaitMS), UntilEnd: in.Follow == "end", Raw: in.Raw,
 		})
 		if err != nil {
 			return mcp.WaitJobResult{}, err
 		}
 		return waitResultView(s.Jobs.Now(), got)
-	}, func(out mcp.WaitJobResult) string {
-		line := fmt.Sprintf("%s: %s, %d new log lines.", out.JobID, strings.ReplaceAll(out.State, "_", " "), len(out.Lines))
-		if out.Held != nil {
-			line += " It has failed and its topology is held: exec_in_job looks into it, end_hold lets go of it."
-		}
-		if !out.Done {
-			line += " Call wait_job with next_cursor to go on."
-		}
-		return line
-	})
+	}, waitText)
 }
 
 func getJob(s Services) Operation {
@@ -206,7 +197,7 @@ func explainJob(s Services) Operation {
 			return mcp.ExplainJobResult{}, err
 		}
 		return explanationView(got)
-	}, func(out mcp.ExplainJobResult) string { return out.Summary })
+	}, explainText)
 }
 
 func jobLine(j mcp.Job) string {

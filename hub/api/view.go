@@ -112,7 +112,7 @@ func waitResultView(now time.Time, r dispatch.WaitResult) (mcp.WaitJobResult, er
 	out := mcp.WaitJobResult{
 		JobID: r.Job.ID, State: string(r.Job.State), Phase: r.Job.Phase, Step: r.Job.Step, Done: r.Done,
 		Held:    heldView(now, r.Job.Held),
-		Failure: failureView(r.Job.Failure), Lines: linesView(r.Lines), Omitted: r.Omitted, NextCursor: r.NextCursor,
+		Failure: failureView(r.Job.Failure), Telling: tellingView(r.Telling), Lines: linesView(r.Lines), Omitted: r.Omitted, NextCursor: r.NextCursor,
 	}
 	result, err := resultView(r.Result)
 	switch {
@@ -128,7 +128,7 @@ func linesView(lines []dispatch.LogLine) []mcp.LogLine {
 	out := make([]mcp.LogLine, len(lines))
 	for i, l := range lines {
 		out[i] = mcp.LogLine{
-			Time: l.Time, Stream: l.Stream, Step: l.Step, Service: l.Service, Text: string(l.Text), Partial: l.Partial,
+			Time: l.Time, Stream: l.Stream, Step: l.Step, Service: l.Service, Text: string(l.Text), Partial: l.Partial, Repeats: l.Repeats,
 		}
 		if !utf8.Valid(l.Text) {
 			out[i].Text = strings.ToValidUTF8(string(l.Text), "\uFFFD")
@@ -138,12 +138,20 @@ func linesView(lines []dispatch.LogLine) []mcp.LogLine {
 	return out
 }
 
+// tellingView is nil where nothing tells, so that the field is left out.
+func tellingView(lines []dispatch.LogLine) []mcp.LogLine {
+	if len(lines) == 0 {
+		return nil
+	}
+	return linesView(lines)
+}
+
 func explanationView(e dispatch.Explanation) (mcp.ExplainJobResult, error) {
 	out := mcp.ExplainJobResult{
 		JobID: e.Job.ID, State: string(e.Job.State), Summary: e.Summary, Position: e.Position, Runners: runnersView(e.Runners),
 		Reasons: reasonsView(e.Reasons),
 		Failure: failureView(e.Failure), Next: append([]string{}, e.Next...), Timeline: make([]mcp.TimelineItem, len(e.Timeline)),
-		LogTail: linesView(e.LogTail),
+		LogTail: linesView(e.LogTail), Telling: tellingView(e.Telling),
 	}
 	for i, t := range e.Timeline {
 		out.Timeline[i] = mcp.TimelineItem{Time: t.Time, Action: string(t.Action), Actor: t.Actor, Message: t.Message}

@@ -165,7 +165,11 @@ func (s *Service) explainEnded(ctx context.Context, out *Explanation, c caller, 
 	f := &logFile{s: s, jobID: a.JobID, attempt: a.Number, size: a.LogSize}
 	bag := &lineBag{room: explainTail, text: maxText / 4, long: longLine / 4}
 	_, _, err := f.tail(ctx, bag, s.logComplete(a))
+	if err != nil {
+		return err
+	}
 	out.LogTail = bag.lines
+	out.Telling, err = s.telling(ctx, j)
 	if a.LogSize > 0 {
 		out.Next = append(out.Next, "Read more of its log with read_job_log.")
 	}

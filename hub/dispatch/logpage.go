@@ -2,13 +2,11 @@ package dispatch
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
-	"github.com/runnerhub/runnerhub/hub"
 	"github.com/runnerhub/runnerhub/mcp/joblog"
+	"github.com/runnerhub/runnerhub/mcp/logtext"
 )
 
 // What one answer holds at most. A line costs its text and some room for its fields.
@@ -20,70 +18,34 @@ const (
 	tailDefault = 100
 )
 
-// lineFilter selects lines.
-type lineFilter struct {
-	step, service, stream string
-	grep                  *regexp.Regexp
-}
-
-func newFilter(r ReadLogRequest) (lineFilter, error) {
-	f := lineFilter{step: r.Step, service: r.Service, stream: r.Stream}
-	switch joblog.Stream(r.Stream) {
-	case "", joblog.Stdout, joblog.Stderr, joblog.System:
-	default:
-		return f, hub.Errorf(hub.InvalidArgument, "stream %q is none of stdout, stderr, system", clip(r.Stream, 40))
-	}
-	if r.Grep == "" {
-		return f, nil
-	}
-	var err error
-	f.grep, err = compileGrep(r.Grep)
-	return f, err
-}
-
-func (f lineFilter) active() bool { return f != lineFilter{} }
-
-func (f lineFilter) keeps(r joblog.Record) bool {
-	return (f.step == "" || r.Source.Step == f.step) &&
-		(f.service == "" || r.Source.Service == f.service) &&
-		(f.stream == "" || string(r.Stream) == f.stream) &&
-		(f.grep == nil || f.grep.Match(r.Payload))
-}
-
-func (f lineFilter) String() string {
-	var out []string
-	for _, x := range [][2]string{{"step", f.step}, {"service", f.service}, {"stream", f.stream}} {
-		if x[1] != "" {
-			out = append(out, fmt.Sprintf("%s %q", x[0], x[1]))
-		}
-	}
-	if f.grep != nil {
-		out = append(out, fmt.Sprintf("grep %q", f.grep))
-	}
-	return strings.Join(out, ", ")
-}
-
 // lineBag collects lines until it is full, and counts what it leaves out.
 type lineBag struct {
-	filter lineFilter
-	room   int // lines
-	text   int // bytes
-	long   int // lines are cut at this many bytes
+	filter  lineFilter
+	room    int  // lines
+	text    int  // bytes
+	long    int  // lines are cut at this many bytes
+	raw     bool // lines are taken as they were written
+	context int  // lines around each that is found
 
 	until func() bool // whether the search has gone on for long enough
 
 	lines    []LogLine
-	looked   int   // lines that were looked at
-	late     bool  // the search ended over its time
-	filtered int   // lines that the filter left out
-	cut      int   // lines that were cut
-	dropped  int64 // bytes of gaps
+	near     []LogLine // the last lines that were not found: they come before the next one that is
+	after    int       // lines that are still to be taken after one that was found
+	looked   int       // lines that were looked at
+	late     bool      // the search ended over its time
+	filtered int       // lines that the filter left out
+	cut      int       // lines that were cut
+	repeated int       // lines that repeat the one before
+	dropped  int64     // bytes of gaps
 }
 
 // add takes an item; false when it does not fit, and full says when nothing more will.
 func (b *lineBag) add(it item) bool {
 	if it.gap > 0 {
 		b.dropped += it.gap
+		b.leaveNear()
+		b.after = 0
 		if !b.filter.active() {
 			b.put(LogLine{Stream: string(joblog.System), Text: fmt.Appendf(nil, "[%d bytes of the log's middle were dropped here: it is over its limit]", it.gap)})
 		}
@@ -96,31 +58,114 @@ func (b *lineBag) add(it item) bool {
 		return false
 	}
 	b.looked++
-	if !b.filter.keeps(it.Record) {
+	if !b.filter.covers(it.Record) {
 		b.filtered++
 		return true
 	}
-	text := it.Payload
-	if len(text) > b.long {
-		text = fmt.Appendf(slices.Clone(runeCut(text, b.long)), "… [%d bytes more]", len(text)-b.long)
+	clean := logtext.Clean(it.Payload)
+	text := clean
+	if b.raw {
+		text = it.Payload
 	}
-	if b.room == 0 || (len(b.lines) > 0 && b.text < cost(text)) {
+	if !b.filter.finds(clean) {
+		return b.addNear(it, text)
+	}
+	cut := len(text) > b.long
+	line := b.line(it, text)
+	if !b.fits(line) {
 		return false
 	}
-	if len(it.Payload) > b.long {
+	b.putNear(line)
+	b.put(line)
+	b.after = b.context
+	if cut {
 		b.cut++
 	}
-	b.put(LogLine{
-		Time: it.Time, Stream: string(it.Stream), Step: it.Source.Step, Service: it.Source.Service,
-		Text: slices.Clone(text), Partial: it.Partial,
-	})
 	return true
 }
 
+// addNear takes a line that was not found, since it stands near one that was or may be.
+func (b *lineBag) addNear(it item, text []byte) bool {
+	switch {
+	case b.context == 0:
+		b.filtered++
+	case b.after > 0:
+		line := b.line(it, text)
+		if !b.fits(line) {
+			return false
+		}
+		b.put(line)
+		b.after--
+	default:
+		if len(b.near) == b.context {
+			b.near = b.near[1:]
+			b.filtered++
+		}
+		b.near = append(b.near, b.line(it, text))
+	}
+	return true
+}
+
+// putNear puts the lines before one that was found, as many as leave room for that one.
+func (b *lineBag) putNear(found LogLine) {
+	keep, room, text := 0, b.room-1, b.text-cost(found.Text)
+	for keep < len(b.near) && keep < room {
+		if text -= cost(b.near[len(b.near)-1-keep].Text); text < 0 {
+			break
+		}
+		keep++
+	}
+	b.filtered += len(b.near) - keep
+	for _, l := range b.near[len(b.near)-keep:] {
+		b.put(l)
+	}
+	b.near = b.near[:0]
+}
+
+// leaveNear gives up what stood before a line that is not to come.
+func (b *lineBag) leaveNear() {
+	b.filtered += len(b.near)
+	b.near = b.near[:0]
+}
+
+func (b *lineBag) line(it item, text []byte) LogLine {
+	if len(text) > b.long {
+		text = fmt.Appendf(slices.Clone(runeCut(text, b.long)), "… [%d bytes more]", len(text)-b.long)
+	}
+	return LogLine{
+		Time: it.Time, Stream: string(it.Stream), Step: it.Source.Step, Service: it.Source.Service,
+		Text: slices.Clone(text), Partial: it.Partial,
+	}
+}
+
+func (b *lineBag) fits(l LogLine) bool {
+	return b.room > 0 && (len(b.lines) == 0 || b.text >= cost(l.Text))
+}
+
 func (b *lineBag) put(l LogLine) {
+	if n := len(b.lines); n > 0 && !b.raw && repeats(b.lines[n-1], l) {
+		b.repeat(&b.lines[n-1], l)
+		return
+	}
 	b.lines = append(b.lines, l)
 	b.room--
 	b.text -= cost(l.Text)
+}
+
+// repeat counts a line with the one that was put before. Of a progress bar the latest picture is shown.
+func (b *lineBag) repeat(before *LogLine, l LogLine) {
+	b.repeated++
+	before.Repeats++
+	if l.Time.After(before.Time) {
+		b.text += cost(before.Text) - cost(l.Text)
+		before.Time, before.Text = l.Time, l.Text
+	}
+}
+
+// repeats says whether b says nothing that a, beside which it stands, has not said.
+func repeats(a, b LogLine) bool {
+	return !a.Partial && !b.Partial && a.Stream == b.Stream && a.Step == b.Step && a.Service == b.Service &&
+		logtext.Repeats(a.Text, b.Text)
 }
 
 func (b *lineBag) full() bool { return b.room <= 0 || b.text <= lineCost }

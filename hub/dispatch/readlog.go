@@ -40,8 +40,8 @@ func (s *Service) ReadLog(ctx context.Context, p hub.Principal, r ReadLogRequest
 	if err != nil {
 		return LogPage{}, err
 	}
-	bag := &lineBag{filter: filter, room: r.Lines, text: maxText, long: longLine}
-	if filter.grep != nil {
+	bag := &lineBag{filter: filter, room: r.Lines, text: maxText, long: longLine, raw: r.Raw, context: r.Context}
+	if filter.searches() {
 		bag.until = searchTime(ctx)
 	}
 	if r.Lines == 1 { // one line alone may be as long as an answer
@@ -98,6 +98,7 @@ func (s *Service) readPage(ctx context.Context, a hub.Attempt, cur cursor, tail 
 	if err != nil {
 		return LogPage{}, err
 	}
+	bag.leaveNear()
 	out := LogPage{JobID: a.JobID, Attempt: a.Number, Lines: bag.lines, LogBytes: a.LogSize}
 	if to < a.LogSize || !whole {
 		out.NextCursor = cursor{attempt: a.Number, offset: to}.String()
@@ -128,6 +129,9 @@ func note(a hub.Attempt, b *lineBag, from, to int64, whole, scanned bool) string
 		add("%d bytes follow: read them with from=next_cursor.", a.LogSize-to)
 	} else if !whole {
 		add("The log is still being written: follow it with wait_job cursor=next_cursor.")
+	}
+	if b.repeated > 0 {
+		add("%d lines that repeat the one before, or are an earlier picture of its progress bar, are counted in its repeats; raw=true shows them.", b.repeated)
 	}
 	if b.filter.active() {
 		add("Left out by the filter (%s): %d lines; read without it to see them.", b.filter, b.filtered)

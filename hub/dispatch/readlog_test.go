@@ -129,6 +129,8 @@ func TestReadLogIsBounded(t *testing.T) {
 			"long grep":    {Grep: strings.Repeat("x", 1025)},
 			"lines":        {Lines: 1001},
 			"minus lines":  {Lines: -1},
+			"context":      {Grep: "x", Context: 21},
+			"no search":    {Context: 1},
 			"stream":       {Stream: "stdin"},
 			"cursor":       {From: "zzz"},
 			"attempt":      {Attempt: 2},
@@ -151,7 +153,7 @@ func TestLogsKeepAnyBytes(t *testing.T) {
 		raw := []byte("\x00\xff\xfe\r\x1b[31m")
 		g.write(joblog.Append(nil, joblog.Record{Time: w.clock.now(), Stream: joblog.Stdout, Source: joblog.Source{Job: true}, Payload: raw}))
 		g.write([]byte("this is no record\n"))
-		p := g.read(dispatch.ReadLogRequest{})
+		p := g.read(dispatch.ReadLogRequest{Raw: true})
 		if len(p.Lines) != 2 || !bytes.Equal(p.Lines[0].Text, raw) || p.Lines[1].Stream != "system" {
 			t.Errorf("%q", texts(p.Lines))
 		}

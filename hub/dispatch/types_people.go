@@ -81,6 +81,7 @@ type WaitRequest struct {
 	Cursor   string
 	Wait     time.Duration // at most MaxWait
 	UntilEnd bool          // answer only when the job has ended or the answer is full
+	Raw      bool          // lines as they were written, see ReadLogRequest
 }
 
 // WaitResult is what happened since the cursor.
@@ -89,7 +90,8 @@ type WaitResult struct {
 	Done       bool   // the job has ended and all of its log was given
 	Result     []byte // JSON of the wire contract, of an ended job that was reported
 	Lines      []LogLine
-	Omitted    int64 // bytes of log between the cursor and the first line that were left out
+	Telling    []LogLine // of a job that failed: the lines of its log, at most three, that say most about why
+	Omitted    int64     // bytes of log between the cursor and the first line that were left out
 	NextCursor string
 }
 
@@ -101,6 +103,7 @@ type LogLine struct {
 	Service string
 	Text    []byte // any bytes, without the line's end
 	Partial bool   // the line goes on in the next piece of the same stream and source
+	Repeats int    // lines after it that were left out since they repeat it, or are earlier pictures of its progress bar
 }
 
 // ListRequest filters and pages jobs, the newest first.
@@ -138,6 +141,7 @@ type Explanation struct {
 	Next     []string // what would unblock it or help, as sentences
 	Timeline []TimelineItem
 	LogTail  []LogLine // of a job that failed
+	Telling  []LogLine // of a job that failed: the lines, at most three, that say most about why
 	Result   []byte    // of the last attempt, as its runner reported it; nil for none
 }
 
@@ -163,9 +167,12 @@ type ReadLogRequest struct {
 	From    string // FromEnd ("" too): the last lines; FromStart; or a cursor of an earlier answer
 	Lines   int    // 1 to 1000, 0 is 100
 	Grep    string // RE2, at most 1 KiB
+	Errors  bool   // only lines that say that or why something failed, and where
+	Context int    // lines around each that Grep or Errors find, 0 to 20
 	Step    string
 	Service string
 	Stream  string // stdout, stderr or system
+	Raw     bool   // lines as they were written: with escape sequences, and each that repeats the one before
 }
 
 // LogPage is a part of a log, at most about 32 KiB of text.

@@ -59,11 +59,11 @@ func (s *Service) Wait(ctx context.Context, p hub.Principal, r WaitRequest) (Wai
 // news is what happened since a cursor; enough says whether that is worth an answer.
 func (s *Service) news(ctx context.Context, j hub.Job, cur cursor, r WaitRequest) (_ WaitResult, enough bool, err error) {
 	if r.Cursor == "" {
-		out, err := s.lastWords(ctx, j)
+		out, err := s.lastWords(ctx, j, r.Raw)
 		return out, err == nil && (!r.UntilEnd || out.Done || j.Held != nil), err
 	}
 	out := WaitResult{Job: j}
-	bag := &lineBag{room: maxLines, text: maxText, long: joblog.MaxPayload}
+	bag := &lineBag{room: maxLines, text: maxText, long: joblog.MaxPayload, raw: r.Raw}
 	told := cur.state
 	out.Done, err = s.readOn(ctx, j, &cur, bag)
 	if err != nil {
@@ -71,6 +71,11 @@ func (s *Service) news(ctx context.Context, j hub.Job, cur cursor, r WaitRequest
 	}
 	if j.State.Ended() && j.Attempt > 0 {
 		if out.Result, err = s.resultOf(ctx, j); err != nil {
+			return out, false, err
+		}
+	}
+	if out.Done || j.Held != nil && told != stateOf(j) {
+		if out.Telling, err = s.telling(ctx, j); err != nil {
 			return out, false, err
 		}
 	}
@@ -131,7 +136,7 @@ func (s *Service) readOn(ctx context.Context, j hub.Job, cur *cursor, bag *lineB
 }
 
 // lastWords is the state of a job and the end of its latest log.
-func (s *Service) lastWords(ctx context.Context, j hub.Job) (WaitResult, error) {
+func (s *Service) lastWords(ctx context.Context, j hub.Job, raw bool) (WaitResult, error) {
 	out := WaitResult{Job: j}
 	cur := cursor{attempt: j.Attempt, state: stateOf(j)}
 	if j.Attempt == 0 {
@@ -143,7 +148,7 @@ func (s *Service) lastWords(ctx context.Context, j hub.Job) (WaitResult, error) 
 	if err != nil {
 		return out, err
 	}
-	bag := &lineBag{room: tailDefault, text: maxText, long: longLine}
+	bag := &lineBag{room: tailDefault, text: maxText, long: longLine, raw: raw}
 	f := &logFile{s: s, jobID: a.JobID, attempt: a.Number, size: a.LogSize}
 	from, to, err := f.tail(ctx, bag, s.logComplete(a))
 	if err != nil {
@@ -154,7 +159,10 @@ func (s *Service) lastWords(ctx context.Context, j hub.Job) (WaitResult, error) 
 	if j.State.Ended() {
 		out.Result, out.Done = a.Result, s.logComplete(a)
 	}
-	return out, nil
+	if out.Done || j.Held != nil {
+		out.Telling, err = s.telling(ctx, j)
+	}
+	return out, err
 }
 
 // logComplete says whether nothing more is to come of an attempt's log: all

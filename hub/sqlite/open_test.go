@@ -10,9 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/runnerhub/runnerhub/hub"
 	"github.com/runnerhub/runnerhub/migrations"
-	"golang.org/x/sync/errgroup"
 )
 
 // refused wants Open to fail and to leave the file as it was.

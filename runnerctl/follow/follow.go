@@ -69,7 +69,7 @@ func watch(ctx context.Context, c Client, p *Printer, jobID string) (mcp.WaitJob
 	cursor, shown, failed := "start", "", patience
 	wait, queued, held, why := int64(mcp.MaxWait), false, false, ""
 	for {
-		res, err := c.WaitJob(ctx, mcp.WaitJobArgs{JobID: jobID, Cursor: cursor, WaitMS: wait})
+		res, err := c.WaitJob(ctx, mcp.WaitJobArgs{JobID: jobID, Cursor: cursor, WaitMS: wait, Raw: true})
 		if err != nil {
 			if failed++; failed >= patience || ctx.Err() != nil || !away(err) {
 				return res, err

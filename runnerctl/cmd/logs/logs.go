@@ -19,6 +19,8 @@ type Options struct {
 	Follow     bool
 	Tail       int // 0 is all
 	Grep       string
+	Errors     bool
+	Context    int
 	Step       string
 	Service    string
 	Stream     string
@@ -53,12 +55,14 @@ func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.C
 	c.Flags().BoolVarP(&o.Follow, "follow", "f", false, "go on until the job ends")
 	c.Flags().IntVarP(&o.Tail, "tail", "n", 0, "only the last lines, at most 1000 (default: all)")
 	c.Flags().StringVar(&o.Grep, "grep", "", "only lines that match this regular expression (RE2)")
+	c.Flags().BoolVar(&o.Errors, "errors", false, "only lines that say what failed, why and where")
+	c.Flags().IntVarP(&o.Context, "context", "C", 0, "lines around each that --grep or --errors find, 0 to 20")
 	c.Flags().StringVar(&o.Step, "step", "", "only this step")
 	c.Flags().StringVar(&o.Service, "service", "", "only this service")
 	c.Flags().StringVar(&o.Stream, "stream", "", "only stdout, stderr or system")
 	c.Flags().IntVar(&o.Attempt, "attempt", 0, "number of the attempt (default: the latest)")
 	c.Flags().BoolVar(&o.Timestamps, "timestamps", false, "the time before each line, in UTC")
-	for _, other := range []string{"grep", "step", "service", "stream", "attempt", "tail"} {
+	for _, other := range []string{"grep", "errors", "context", "step", "service", "stream", "attempt", "tail"} {
 		c.MarkFlagsMutuallyExclusive("follow", other)
 	}
 	cmdutil.AddJSON(c, &o.JSON, mcp.LogLine{})
@@ -89,7 +93,7 @@ func logs(ctx context.Context, o *Options) error {
 func read(ctx context.Context, client *mcpclient.Client, o *Options, show func(mcp.LogLine) error) error {
 	args := mcp.ReadJobLogArgs{
 		JobID: o.JobID, Attempt: o.Attempt, Grep: o.Grep, Step: o.Step, Service: o.Service, Stream: o.Stream,
-		From: "start", Lines: pageLines,
+		Errors: o.Errors, Context: o.Context, Raw: true, From: "start", Lines: pageLines,
 	}
 	if o.Tail > 0 {
 		args.From, args.Lines = "end", o.Tail
