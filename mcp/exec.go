@@ -14,16 +14,16 @@ type Held struct {
 // runs it twice: a call whose answer was lost is looked for with wait_exec, not repeated.
 type ExecInJobArgs struct {
 	JobID       string            `json:"job_id"`
-	Service     string            `json:"service,omitempty" jsonschema:"the service whose container it runs in, default the job's own"`
+	Service     string            `json:"service,omitempty" jsonschema:"the service whose container it runs in, default the job container"`
 	Command     []string          `json:"command" jsonschema:"the program and its arguments; no shell runs it, so for one send [sh, -c, SCRIPT]"`
 	Env         map[string]string `json:"env,omitempty" jsonschema:"added to the container's environment"`
 	User        string            `json:"user,omitempty" jsonschema:"name or id, :group if needed; default the container's"`
 	WorkingDir  string            `json:"working_dir,omitempty" jsonschema:"absolute path, default the container's"`
-	Stdin       string            `json:"stdin,omitempty" jsonschema:"text that the command reads from standard input, at most 1 MiB; without it there is none"`
+	Stdin       string            `json:"stdin,omitempty" jsonschema:"text for its standard input, at most 1 MiB"`
 	StdinBase64 string            `json:"stdin_base64,omitempty" jsonschema:"the same for any bytes, instead of stdin"`
-	TimeoutMS   int64             `json:"timeout_ms,omitempty" jsonschema:"the command is killed after this, at most 3600000, default 60000"`
-	WaitMS      int64             `json:"wait_ms,omitempty" jsonschema:"hold the call this long for the command's end, at most 25000"`
-	MaxBytes    int64             `json:"max_bytes,omitempty" jsonschema:"about how much of each output the answer carries, default 32768, at most 262144"`
+	TimeoutMS   int64             `json:"timeout_ms,omitempty" jsonschema:"the command is killed after this"`
+	WaitMS      int64             `json:"wait_ms,omitempty" jsonschema:"hold the call this long for the command's end"`
+	MaxBytes    int64             `json:"max_bytes,omitempty" jsonschema:"about how much of each output the answer carries"`
 }
 
 // WaitExecArgs waits for more output of a command, or for its end.
@@ -32,8 +32,8 @@ type WaitExecArgs struct {
 	ExecID     string `json:"exec_id"`
 	StdoutFrom int64  `json:"stdout_from,omitempty" jsonschema:"next_offset of stdout in an earlier answer"`
 	StderrFrom int64  `json:"stderr_from,omitempty" jsonschema:"next_offset of stderr in an earlier answer"`
-	WaitMS     int64  `json:"wait_ms,omitempty" jsonschema:"hold the call this long for output or the end, at most 25000"`
-	MaxBytes   int64  `json:"max_bytes,omitempty" jsonschema:"about how much of each output the answer carries, default 32768, at most 262144"`
+	WaitMS     int64  `json:"wait_ms,omitempty" jsonschema:"hold the call this long for output or the end"`
+	MaxBytes   int64  `json:"max_bytes,omitempty" jsonschema:"about how much of each output the answer carries"`
 }
 
 // ExecRef names a request.

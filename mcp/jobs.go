@@ -19,7 +19,7 @@ type JobRequest struct {
 type SubmitJobArgs struct {
 	JobRequest
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
-	WaitMS         int64  `json:"wait_ms,omitempty" jsonschema:"wait this long for the job's end, at most 25000"`
+	WaitMS         int64  `json:"wait_ms,omitempty" jsonschema:"wait this long for the job's end"`
 }
 
 // SubmitJobResult is the job, as far as it got.
@@ -136,7 +136,7 @@ type GetJobResult struct {
 type WaitJobArgs struct {
 	JobID  string `json:"job_id"`
 	Cursor string `json:"cursor,omitempty"`
-	WaitMS int64  `json:"wait_ms,omitempty" jsonschema:"hold the call this long for a change, at most 25000"`
+	WaitMS int64  `json:"wait_ms,omitempty" jsonschema:"hold the call this long for a change"`
 	Follow string `json:"follow,omitempty" jsonschema:"change (default: answer on new log lines or a new state) or end (answer when the job has ended)"`
 	Raw    bool   `json:"raw,omitempty" jsonschema:"log lines as they were written, with escape sequences and repeats"`
 }
@@ -179,7 +179,7 @@ type ListJobsArgs struct {
 	Workspace string     `json:"workspace,omitempty"`
 	Since     *time.Time `json:"since,omitempty"`
 	Until     *time.Time `json:"until,omitempty"`
-	Limit     int        `json:"limit,omitempty" jsonschema:"1 to 100, default 20"`
+	Limit     int        `json:"limit,omitempty" jsonschema:"entries a page"`
 	Cursor    string     `json:"cursor,omitempty"`
 }
 
@@ -236,15 +236,15 @@ type TimelineItem struct {
 type ReadJobLogArgs struct {
 	JobID   string `json:"job_id"`
 	Attempt int    `json:"attempt,omitempty" jsonschema:"number of the attempt, default the latest"`
-	From    string `json:"from,omitempty" jsonschema:"start, end (default), or a cursor from an earlier answer"`
-	Lines   int    `json:"lines,omitempty" jsonschema:"at most this many lines, 1 to 1000, default 100"`
+	From    string `json:"from,omitempty" jsonschema:"start, end, or a cursor of an earlier answer"`
+	Lines   int    `json:"lines,omitempty" jsonschema:"at most this many lines"`
 	Grep    string `json:"grep,omitempty" jsonschema:"RE2 regular expression that a line must match"`
 	Errors  bool   `json:"errors,omitempty" jsonschema:"only lines that say what failed, why and where"`
-	Context int    `json:"context,omitempty" jsonschema:"lines around each that grep or errors find, 0 to 20"`
+	Context int    `json:"context,omitempty" jsonschema:"lines around each that grep or errors find"`
 	Raw     bool   `json:"raw,omitempty" jsonschema:"lines as they were written, with escape sequences and repeats"`
 	Step    string `json:"step,omitempty"`
 	Service string `json:"service,omitempty"`
-	Stream  string `json:"stream,omitempty" jsonschema:"stdout, stderr or system"`
+	Stream  string `json:"stream,omitempty"`
 }
 
 // ReadJobLogResult is a part of a log, at most about 32 KiB of text.

@@ -66,7 +66,7 @@ func ticketView(base string, t dispatch.UploadTicket) mcp.UploadTicket {
 
 func listArtifacts(s Services) Operation {
 	return define(Operation{
-		Name: mcp.ToolListArtifacts, Title: "List a job's artifacts", Audience: People,
+		Name: mcp.ToolListArtifacts, Title: "List a job's artifacts", Audience: People, Toolset: ArtifactTools,
 		Description: "The files that a job's attempt left, by path, with size, SHA-256 and a URL to download each with an API key. " +
 			"read_artifact shows the text of one. What tests came to is in get_job already, as result.tests, and small values are in result.outputs.",
 		Hints:  Hints{ReadOnly: true, Idempotent: true},
@@ -93,7 +93,7 @@ func listArtifacts(s Services) Operation {
 
 func readArtifact(s Services) Operation {
 	return define(Operation{
-		Name: mcp.ToolReadArtifact, Title: "Read an artifact", Audience: People,
+		Name: mcp.ToolReadArtifact, Title: "Read an artifact", Audience: People, Toolset: ArtifactTools,
 		Description: "The text of a file that a job left, up to 32 KiB from offset on; next_offset says where to read on. A file that is no text, or a large one, " +
 			"is downloaded from artifact.url with an API key, or with `runnerctl download`.",
 		Hints:  Hints{ReadOnly: true, Idempotent: true},

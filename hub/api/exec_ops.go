@@ -19,7 +19,7 @@ var execPageLimits = limits{
 
 func execInJob(s Services) Operation {
 	return define(Operation{
-		Name: mcp.ToolExecInJob, Title: "Run a command in a job's container", Audience: People,
+		Name: mcp.ToolExecInJob, Title: "Run a command in a job's container", Audience: People, Toolset: JobTools,
 		Description: "Look into a job: run a command in its container, or with service in that service's. It works while a job is held (phase held: " +
 			"it has failed, and its spec says hold_on_failure) and while one runs whose spec says exec: true. command is a list; no shell runs it, so send " +
 			"[\"sh\", \"-c\", \"…\"] for a script. The command is killed after timeout_ms (default 60000). With wait_ms (at most 25000) the answer has its exit code, stdout and " +
@@ -53,7 +53,7 @@ func execInJob(s Services) Operation {
 
 func waitExec(s Services) Operation {
 	return define(Operation{
-		Name: mcp.ToolWaitExec, Title: "Wait for a command in a job", Audience: People,
+		Name: mcp.ToolWaitExec, Title: "Wait for a command in a job", Audience: People, Toolset: JobTools,
 		Description: "More of a command that exec_in_job has started: its output from stdout_from and stderr_from on (next_offset of an earlier answer), holding the call up to " +
 			"wait_ms (at most 25000) until there is some or the command has ended. Go on until done is true. Output is kept for ten minutes after the end.",
 		Hints:  Hints{ReadOnly: true, Idempotent: true},
@@ -70,7 +70,7 @@ func waitExec(s Services) Operation {
 
 func stopExec(s Services) Operation {
 	return define(Operation{
-		Name: mcp.ToolStopExec, Title: "Stop a command in a job", Audience: People,
+		Name: mcp.ToolStopExec, Title: "Stop a command in a job", Audience: People, Toolset: JobTools,
 		Description: "Kill a command that exec_in_job has started, and what it has started itself; the job goes on or stays held. Stopping twice changes nothing.",
 		Hints:       Hints{Destructive: true, Idempotent: true},
 		Route:       Route{Method: http.MethodPost, Path: "/jobs/{job_id}/execs/{exec_id}/stop"},
@@ -83,7 +83,7 @@ func stopExec(s Services) Operation {
 
 func endHold(s Services) Operation {
 	return define(Operation{
-		Name: mcp.ToolEndHold, Title: "Let go of a held job", Audience: People,
+		Name: mcp.ToolEndHold, Title: "Let go of a held job", Audience: People, Toolset: JobTools,
 		Description: "End the hold of a job that has failed (phase held): its containers are removed and its slot is free again; the job ends as it had failed, " +
 			"or runs again where its spec retries such failures. Next: wait_job with follow=end.",
 		Hints:  Hints{Destructive: true},

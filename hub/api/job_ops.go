@@ -17,7 +17,7 @@ var requestLimits = limits{
 
 func submitJob(s Services) Operation {
 	return define(Operation{
-		Name: mcp.ToolSubmitJob, Title: "Submit a job", Audience: People,
+		Name: mcp.ToolSubmitJob, Title: "Submit a job", Audience: People, Toolset: JobTools,
 		Description: "Run a job on a paired machine, in containers of its own. spec is YAML or JSON: `image` and either `command` or `steps`, " +
 			"and optionally `source`, `services`, `env`, `requires`, `labels`, `resources`, `timeout`, `retry`, `concurrency`, `hold_on_failure`, `exec`; check_job tells what is wrong with one without running it. " +
 			"target is self (any of your runners), workspace, or one runner's id or label. Answers at once with the stored job; with wait_ms (at most 25000) " +
@@ -52,7 +52,7 @@ func submittedLine(out mcp.SubmitJobResult) string {
 
 func checkJob(s Services) Operation {
 	return define(Operation{
-		Name: mcp.ToolCheckJob, Title: "Check a job without running it", Audience: People,
+		Name: mcp.ToolCheckJob, Title: "Check a job without running it", Audience: People, Toolset: JobTools,
 		Description: "Takes what submit_job takes and stores nothing: says whether the spec is valid, each fault with line, column and field, " +
 			"and for every runner of the target whether it could take the job and what stands in the way. Use it before submit_job when a spec is new.",
 		Hints:  Hints{ReadOnly: true, Idempotent: true},
@@ -73,7 +73,7 @@ func checkJob(s Services) Operation {
 
 func waitJob(s Services) Operation {
 	return define(Operation{
-		Name: mcp.ToolWaitJob, Title: "Wait for a job", Audience: People,
+		Name: mcp.ToolWaitJob, Title: "Wait for a job", Audience: People, Toolset: JobTools,
 		Description: "Follow a job: answers its state and the log lines since cursor, holding the call up to wait_ms (at most 25000) until there is something new, " +
 			"or with follow=end until the job has ended. Without a cursor it answers at once with the last lines; cursor `start` reads the log from its beginning. " +
 			"Pass next_cursor to the next call and go on until done is true.",
@@ -93,7 +93,7 @@ func waitJob(s Services) Operation {
 
 func getJob(s Services) Operation {
 	return define(Operation{
-		Name: mcp.ToolGetJob, Title: "Get a job", Audience: People,
+		Name: mcp.ToolGetJob, Title: "Get a job", Audience: People, Toolset: JobTools,
 		Description: "The whole job: state, who asked for it, every attempt, its result or failure, and its spec. " +
 			"For output use read_job_log, for why it waits or failed explain_job.",
 		Hints:  Hints{ReadOnly: true, Idempotent: true},
@@ -115,7 +115,7 @@ func getJob(s Services) Operation {
 
 func listJobs(s Services) Operation {
 	return define(Operation{
-		Name: mcp.ToolListJobs, Title: "List jobs", Audience: People,
+		Name: mcp.ToolListJobs, Title: "List jobs", Audience: People, Toolset: JobTools,
 		Description: "Jobs that you may see, the newest first, 20 a page (limit at most 100; pass next_cursor as cursor for more). " +
 			"Filter by state (one state, or active or ended), runner id, runner label, workspace, and time of creation.",
 		Hints: Hints{ReadOnly: true, Idempotent: true},
@@ -150,7 +150,7 @@ func listJobs(s Services) Operation {
 
 func cancelJob(s Services) Operation {
 	return define(Operation{
-		Name: mcp.ToolCancelJob, Title: "Cancel a job", Audience: People,
+		Name: mcp.ToolCancelJob, Title: "Cancel a job", Audience: People, Toolset: JobTools,
 		Description: "End a job that has not ended: a queued one at once, a running one by asking its runner to stop it (SIGTERM, a grace, SIGKILL); " +
 			"until then it is canceling. Canceling twice changes nothing. Next: wait_job with follow=end to see it stop.",
 		Hints:  Hints{Destructive: true, Idempotent: true},
@@ -168,7 +168,7 @@ func cancelJob(s Services) Operation {
 
 func retryJob(s Services) Operation {
 	return define(Operation{
-		Name: mcp.ToolRetryJob, Title: "Run a job again", Audience: People,
+		Name: mcp.ToolRetryJob, Title: "Run a job again", Audience: People, Toolset: JobTools,
 		Description: "Submit the spec and target of a job that has ended again, as a new job that names the old one in retry_of. " +
 			"Give an idempotency_key so that a repeated call does not run it twice. Next: wait_job with the new job's id.",
 		Hints:  Hints{OpenWorld: true},
@@ -185,7 +185,7 @@ func retryJob(s Services) Operation {
 
 func explainJob(s Services) Operation {
 	return define(Operation{
-		Name: mcp.ToolExplainJob, Title: "Explain a job", Audience: People,
+		Name: mcp.ToolExplainJob, Title: "Explain a job", Audience: People, Toolset: JobTools,
 		Description: "Why a job is not running (its place in the queue, what it waits for, and for every runner that could be meant what stands in the way, as code and sentence) or how it ended " +
 			"(failure, hint, what its tests and outputs came to, the log's last lines), what would help, and its timeline. Ask this first when a job does not do what was expected.",
 		Hints:  Hints{ReadOnly: true, Idempotent: true},

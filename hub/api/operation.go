@@ -73,6 +73,7 @@ type Operation struct {
 	Title       string
 	Description string // for a model: what, when, limits, which call next
 	Audience    Audience
+	Toolset     Toolset // empty: in all of them
 	Hints       Hints
 	Route       Route
 	HTTPOnly    bool // not served as a tool

@@ -21,7 +21,7 @@ var (
 
 func listRunners(s Services) Operation {
 	return define(Operation{
-		Name: mcp.ToolListRunners, Title: "List your runners", Audience: People,
+		Name: mcp.ToolListRunners, Title: "List your runners", Audience: People, Toolset: RunnerTools,
 		Description: "Your own paired machines: status (online, busy, stale, offline, draining, update_required, revoked), what they can do and what they run. " +
 			"20 a page, limit at most 100. Jobs reach them with target self, or a runner's id or label. A workspace's are in list_workspace_runners.",
 		Hints:  Hints{ReadOnly: true, Idempotent: true},
@@ -34,7 +34,7 @@ func listRunners(s Services) Operation {
 
 func listWorkspaceRunners(s Services) Operation {
 	return define(Operation{
-		Name: mcp.ToolListWorkspaceRunners, Title: "List a workspace's runners", Audience: People,
+		Name: mcp.ToolListWorkspaceRunners, Title: "List a workspace's runners", Audience: People, Toolset: RunnerTools,
 		Description: "The machines of a workspace that you are in (whoami lists them), as list_runners shows your own. Jobs reach them with target workspace.",
 		Hints:       Hints{ReadOnly: true, Idempotent: true},
 		Route:       Route{Method: http.MethodGet, Path: "/workspaces/{workspace}/runners"},
@@ -85,7 +85,7 @@ func rosterLine(out mcp.ListRunnersResult) string {
 
 func pairRunner(s Services) Operation {
 	return define(Operation{
-		Name: mcp.ToolPairRunner, Title: "Pair a machine as your runner", Audience: People,
+		Name: mcp.ToolPairRunner, Title: "Pair a machine as your runner", Audience: People, Toolset: RunnerTools,
 		Description: "Approve one machine ahead: answers a single-use pair_ token, shown only here and valid for minutes, and the command to run on that machine. " +
 			"label names it (default: its host name); labels are words that jobs can ask for. Next: list_runners shows it once it runs.",
 		Route:  Route{Method: http.MethodPost, Path: "/runners"},
@@ -97,7 +97,7 @@ func pairRunner(s Services) Operation {
 
 func pairWorkspaceRunner(s Services) Operation {
 	return define(Operation{
-		Name: mcp.ToolPairWorkspaceRunner, Title: "Pair a machine as a workspace's runner", Audience: People,
+		Name: mcp.ToolPairWorkspaceRunner, Title: "Pair a machine as a workspace's runner", Audience: People, Toolset: AdminTools,
 		Description: "What pair_runner does, for a workspace: every member may then run jobs on the machine. Only the workspace's admins may.",
 		Route:       Route{Method: http.MethodPost, Path: "/workspaces/{workspace}/runners"},
 		limits:      pairLimits.with(workspaceLimits),
@@ -133,7 +133,7 @@ func invitedLine(out mcp.PairRunnerResult) string {
 
 func revokeRunner(s Services) Operation {
 	return define(Operation{
-		Name: mcp.ToolRevokeRunner, Title: "Unpair one of your runners", Audience: People,
+		Name: mcp.ToolRevokeRunner, Title: "Unpair one of your runners", Audience: People, Toolset: RunnerTools,
 		Description: "End the pairing of one of your machines, by id or label. Its token is dead at its next call, the jobs that it runs are lost or run elsewhere. " +
 			"It cannot be undone; the machine can be paired again.",
 		Hints:  Hints{Destructive: true, Idempotent: true},
@@ -146,7 +146,7 @@ func revokeRunner(s Services) Operation {
 
 func revokeWorkspaceRunner(s Services) Operation {
 	return define(Operation{
-		Name: mcp.ToolRevokeWorkspaceRunner, Title: "Unpair a workspace's runner", Audience: People,
+		Name: mcp.ToolRevokeWorkspaceRunner, Title: "Unpair a workspace's runner", Audience: People, Toolset: AdminTools,
 		Description: "What revoke_runner does, for a workspace's machine. Only the workspace's admins may.",
 		Hints:       Hints{Destructive: true, Idempotent: true},
 		Route:       Route{Method: http.MethodDelete, Path: "/workspaces/{workspace}/runners/{runner_id}"},

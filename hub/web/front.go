@@ -17,7 +17,7 @@ import (
 type Options struct {
 	Operations []api.Operation
 	Auth       api.Authenticator
-	MCP        http.Handler // mcp/mcpserver; served at /mcp
+	MCP        http.Handler // mcp/mcpserver; served at /mcp and below it
 	Logs       Logs
 	Uploads    Uploads
 	Files      Files
@@ -47,7 +47,9 @@ func New(o Options) http.Handler {
 	signedIn := func(h http.Handler) http.Handler { return authenticate(o.Auth, failures, o.Log, h) }
 
 	mux := http.NewServeMux()
-	mux.Handle(MCPPath, methods{http.MethodPost: signedIn(dropCancelled(api.SpecBody, o.MCP))})
+	for _, path := range toolPaths() {
+		mux.Handle(path, methods{http.MethodPost: signedIn(withToolView(dropCancelled(api.SpecBody, o.MCP)))})
+	}
 	routes(mux, o, signedIn)
 	mux.Handle(api.LogPath("{token}"), methods{http.MethodPut: putLog(o.Logs, o.Log)})
 	mux.Handle(api.Base+"/sources/{job_id}/{attempt}/{token}", methods{http.MethodGet: getSource(o.Sources, o.Log)})

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -122,7 +123,7 @@ func walk(pointer string, node any, f func(string)) {
 		}
 	case []any:
 		for i, item := range v {
-			walk(pointer+"/"+string(rune('0'+i)), item, f)
+			walk(pointer+"/"+strconv.Itoa(i), item, f)
 		}
 	}
 }

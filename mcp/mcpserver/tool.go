@@ -19,10 +19,9 @@ func Tool(o *api.Operation) mcpgo.Tool {
 		Name:            o.Name,
 		Title:           o.Title,
 		Description:     o.Description,
-		RawInputSchema:  mustJSON(o.Name, o.Input),
-		RawOutputSchema: mustJSON(o.Name, o.Output),
+		RawInputSchema:  mustJSON(o.Name, terse(o.Input)),
+		RawOutputSchema: mustJSON(o.Name, outline(o.Output)),
 		Annotations: mcpgo.ToolAnnotation{
-			Title:           o.Title,
 			ReadOnlyHint:    &o.Hints.ReadOnly,
 			DestructiveHint: &o.Hints.Destructive,
 			IdempotentHint:  &o.Hints.Idempotent,
@@ -52,18 +51,18 @@ func handler(o *api.Operation, log *slog.Logger) server.ToolHandlerFunc {
 	}
 }
 
-// filter shows each principal the tools of its audience and no others; mcp-go
+// filter shows each principal the tools of its audience that are in the view it asked for, and no others; mcp-go
 // applies it to lists and calls alike.
 func filter(ops []api.Operation) server.ToolFilterFunc {
-	audience := map[string]api.Audience{}
-	for _, o := range ops {
-		audience[o.Name] = o.Audience
+	byName := map[string]*api.Operation{}
+	for i := range ops {
+		byName[ops[i].Name] = &ops[i]
 	}
 	return func(ctx context.Context, tools []mcpgo.Tool) []mcpgo.Tool {
-		p := api.PrincipalFrom(ctx)
+		p, view := api.PrincipalFrom(ctx), api.ViewFrom(ctx)
 		visible := make([]mcpgo.Tool, 0, len(tools))
 		for _, t := range tools {
-			if audience[t.Name].Admits(p) {
+			if o := byName[t.Name]; o.Audience.Admits(p) && view.Shows(o) {
 				visible = append(visible, t)
 			}
 		}

@@ -1,0 +1,56 @@
+package web
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/runnerhub/runnerhub/hub"
+	"github.com/runnerhub/runnerhub/hub/api"
+)
+
+// What a client may narrow its tools by, where its configuration has no room for a path.
+const (
+	toolsetsHeader = "X-MCP-Toolsets"
+	readOnlyHeader = "X-MCP-Readonly"
+)
+
+// toolPaths are the paths of the tools: all of them, some toolsets, and of either what changes nothing.
+func toolPaths() []string {
+	return []string{MCPPath, MCPPath + "/readonly", MCPPath + "/x/{toolsets}", MCPPath + "/x/{toolsets}/readonly"}
+}
+
+// withToolView reads what the path and the headers of a request narrow its tools to. Each can take away and none can
+// give back, so that read-only holds wherever it is said.
+func withToolView(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		view, err := toolView(r)
+		if err != nil {
+			refuse(w, r, api.Fault(err))
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(api.WithView(r.Context(), view)))
+	})
+}
+
+func toolView(r *http.Request) (api.View, error) {
+	view := api.View{ReadOnly: strings.HasSuffix(r.URL.Path, "/readonly")}
+	for _, named := range append([]string{r.PathValue("toolsets")}, r.Header.Values(toolsetsHeader)...) {
+		if named == "" {
+			continue
+		}
+		sets, err := api.ParseToolsets(named)
+		if err != nil {
+			return view, err
+		}
+		view = view.Narrow(api.View{Toolsets: sets})
+	}
+	for _, said := range r.Header.Values(readOnlyHeader) {
+		yes, err := strconv.ParseBool(said)
+		if err != nil {
+			return view, hub.Errorf(hub.InvalidArgument, "the header %s is %q and neither true nor false", readOnlyHeader, said).WithHint("send true, or leave it out")
+		}
+		view.ReadOnly = view.ReadOnly || yes
+	}
+	return view, nil
+}
