@@ -55,8 +55,10 @@ func TestDoctorMeasuresOnTheEngine(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", name, c, says)
 		}
 	}
-	if found["disk"].State == "" || found["registry"].State == "" {
-		t.Errorf("disk %+v, registry %+v", found["disk"], found["registry"])
+	for _, name := range []string{"disk", "images", "registry"} { // whose state is the machine's
+		if found[name].State == "" {
+			t.Errorf("nothing is said of %s", name)
+		}
 	}
 }
 
@@ -137,5 +139,51 @@ func TestDoctorFindsWhatIsBroken(t *testing.T) {
 	survey = topology.Survey{Err: errors.New("no such context")}
 	if found = findings(t, decode[[]doctor.Check](t, examined("--json").stdout)); found["engine"].State != doctor.Fail || found["engine"].Mend != "docker context use default" {
 		t.Errorf("%+v", found)
+	}
+}
+
+// What a machine does without is no fault: a keyring where a file was chosen, a registry where images are there.
+func TestDoctorLeavesAloneWhatIsNotUsed(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.keyring.broken = errors.New("there is none")
+	pull := &topology.Failure{Class: topology.ClassImagePull, Message: "no registry is in reach"}
+	m.executor = topologytest.NewExecutor(func(context.Context, topology.Work, topology.Observer) topology.Result {
+		return topology.Result{Status: topology.Failed, Failure: pull}
+	})
+	examined := func(profiles string, args ...string) (map[string]doctor.Check, int) {
+		t.Helper()
+		m.write("config/profiles.json", profiles)
+		r := m.start("", func(f *cmdutil.Factory) {
+			f.SurveyEngine = func(context.Context) topology.Survey {
+				return topology.Survey{API: "1.43", OldestAPI: "1.41", Endpoints: []topology.SurveyedEndpoint{{Host: "unix:///run/a.sock", Used: true}}}
+			}
+		}, append([]string{"doctor", "--json"}, args...)...).wait()
+		return findings(t, decode[[]doctor.Check](t, r.stdout)), r.code
+	}
+	const file = `{"hub": "http://127.0.0.1:1", "storage": "file", "runner_id": "rnr-1", "label": "a", "owner": "o"}`
+	const locked = `{"hub": "http://127.0.0.1:1", "storage": "keyring", "runner_id": "rnr-2", "label": "b", "owner": "o"}`
+	found, _ := examined(`{"profiles": {"a": ` + file + `}}`)
+	if c := found["keyring"]; c.State != doctor.OK || !strings.Contains(c.Text, "credentials.json") || c.Mend != "" {
+		t.Errorf("with all in a file: %+v", c)
+	}
+	found, _ = examined(`{"profiles": {"a": ` + file + `, "b": ` + locked + `}}`)
+	if c := found["keyring"]; c.State != doctor.Warn {
+		t.Errorf("with one in the keyring: %+v", c)
+	}
+	found, code := examined(`{"profiles": {}}`)
+	if c := found["container"]; code != 0 || c.State != doctor.Warn || !strings.Contains(c.Text, "name an image that is here") || !strings.Contains(c.Mend, "--image") {
+		t.Errorf("without a registry: exit code %d, %+v", code, c)
+	}
+	if c := found["keyring"]; c.State != doctor.Warn {
+		t.Errorf("before anything was chosen: %+v", c)
+	}
+	found, code = examined(`{"profiles": {}}`, "--image", "acme/app")
+	if c := found["container"]; code != 1 || c.State != doctor.Fail {
+		t.Errorf("an image that was named: exit code %d, %+v", code, c)
+	}
+	pull.Class = topology.ClassInternal
+	if found, code = examined(`{"profiles": {}}`); code != 1 || found["container"].State != doctor.Fail {
+		t.Errorf("an engine that runs nothing: exit code %d, %+v", code, found["container"])
 	}
 }

@@ -191,3 +191,14 @@ func TestInterruptedFollowerLeavesTheJob(t *testing.T) {
 		t.Errorf("the job is %s", list[0].State)
 	}
 }
+
+// A problem that stands at its line already, with its own hint, needs no further advice.
+func TestASyntaxErrorIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	m, _ := onHub(t)
+	r := m.with("image: [busybox\n", "submit", "-")
+	if lines := strings.Split(strings.TrimSpace(r.stderr), "\n"); r.code != mcp.ExitUsage || len(lines) != 2 ||
+		!strings.HasPrefix(lines[0], "-:") || !strings.HasPrefix(lines[1], "error: the spec cannot be used: line ") {
+		t.Errorf("exit code %d\n%s", r.code, r.stderr)
+	}
+}

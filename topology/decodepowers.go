@@ -9,10 +9,9 @@ import (
 )
 
 var (
-	linuxCapability = regexp.MustCompile(`^[A-Z][A-Z_]{1,40}$`)
-	shortPort       = regexp.MustCompile(`^(?:(\[[0-9A-Fa-f:.]+\]|[0-9]+(?:\.[0-9]+){3}):)?(?:([0-9]+(?:-[0-9]+)?)?:)?([0-9]+)(?:/(tcp|udp|sctp))?$`)
-	hostPorts       = regexp.MustCompile(`^[0-9]+(-[0-9]+)?$`)
-	signalName      = regexp.MustCompile(`^(SIG)?[A-Z][A-Z0-9+-]{1,12}$`)
+	shortPort  = regexp.MustCompile(`^(?:(\[[0-9A-Fa-f:.]+\]|[0-9]+(?:\.[0-9]+){3}):)?(?:([0-9]+(?:-[0-9]+)?)?:)?([0-9]+)(?:/(tcp|udp|sctp))?$`)
+	hostPorts  = regexp.MustCompile(`^[0-9]+(-[0-9]+)?$`)
+	signalName = regexp.MustCompile(`^(SIG)?[A-Z][A-Z0-9+-]{1,12}$`)
 )
 
 // powers adds the fields that reach beyond a container. They are read like any
@@ -49,12 +48,14 @@ func (d *decoder) namespace(v value, words ...string) string {
 
 func (d *decoder) capabilityOfLinux(v value) (string, bool) {
 	s, ok := d.text(v)
-	word := strings.TrimPrefix(strings.ToUpper(s), "CAP_")
-	if ok && !linuxCapability.MatchString(word) {
-		d.report(v.node, v.path, ProblemInvalid, "not a capability of Linux: "+quote(s), `for example "NET_ADMIN"`)
+	if !ok {
 		return "", false
 	}
-	return word, ok
+	name, hint, ok := LinuxCapability(s)
+	if !ok {
+		d.report(v.node, v.path, ProblemInvalid, "not a capability of Linux: "+quote(s), hint)
+	}
+	return name, ok
 }
 
 func (d *decoder) securityOpt(v value) []string {

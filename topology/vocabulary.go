@@ -39,6 +39,40 @@ var RetryClasses = []string{
 	"timeout",
 }
 
+// LinuxCapabilities are the kernel's capabilities without CAP_, as of Linux 6.12, and ALL for all of them. Sorted; to be
+// read only.
+var LinuxCapabilities = []string{
+	"ALL",
+	"AUDIT_CONTROL", "AUDIT_READ", "AUDIT_WRITE",
+	"BLOCK_SUSPEND", "BPF",
+	"CHECKPOINT_RESTORE", "CHOWN",
+	"DAC_OVERRIDE", "DAC_READ_SEARCH",
+	"FOWNER", "FSETID",
+	"IPC_LOCK", "IPC_OWNER",
+	"KILL",
+	"LEASE", "LINUX_IMMUTABLE",
+	"MAC_ADMIN", "MAC_OVERRIDE", "MKNOD",
+	"NET_ADMIN", "NET_BIND_SERVICE", "NET_BROADCAST", "NET_RAW",
+	"PERFMON",
+	"SETFCAP", "SETGID", "SETPCAP", "SETUID",
+	"SYSLOG", "SYS_ADMIN", "SYS_BOOT", "SYS_CHROOT", "SYS_MODULE", "SYS_NICE", "SYS_PACCT", "SYS_PTRACE", "SYS_RAWIO", "SYS_RESOURCE",
+	"SYS_TIME", "SYS_TTY_CONFIG",
+	"WAKE_ALARM",
+}
+
+// LinuxCapability is a capability as LinuxCapabilities names it, whatever its case and with or without CAP_. For one that
+// there is not it returns false, and a hint.
+func LinuxCapability(s string) (name, hint string, ok bool) {
+	name = strings.TrimPrefix(strings.ToUpper(s), "CAP_")
+	if slices.Contains(LinuxCapabilities, name) {
+		return name, "", true
+	}
+	if hint = didYouMean(name, LinuxCapabilities); hint == "" {
+		hint = `for example "NET_ADMIN"`
+	}
+	return name, hint, false
+}
+
 // capabilityWords are other names of capabilities.
 var capabilityWords = map[string]string{
 	"x86_64": "amd64", "x64": "amd64", "x86-64": "amd64",

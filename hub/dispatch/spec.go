@@ -123,9 +123,13 @@ func badSpec(problems []SpecProblem) error {
 	if n := len(problems) - 1; n > 0 {
 		msg = fmt.Sprintf("%s (and %d more)", msg, n)
 	}
-	hint := "check_job lists every problem with its line, and stores nothing"
-	if problems[0].Hint != "" {
-		hint = problems[0].Hint
+	hint := problems[0].Hint
+	switch {
+	case hint != "":
+	case len(problems) == 1:
+		hint = "change what is named, and submit it again"
+	default:
+		hint = "check_job lists every problem with its line, and stores nothing"
 	}
 	code := hub.InvalidArgument
 	if problems[0].Code == topology.ProblemTooLarge && problems[0].Line == 0 {

@@ -4,7 +4,9 @@
 package archive
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"path/filepath"
 	"strings"
@@ -48,6 +50,18 @@ type Budget struct {
 	Limits Limits
 	Bytes  int64
 	Files  int
+}
+
+// Unreadable is what a person is told of an entry of a tree that could not be looked at, or read.
+func Unreadable(name string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return &Error{clip(name) + " has vanished since the tree was looked through", "Pack again when nothing writes to the tree."}
+	}
+	cause := err
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		cause = e.Err
+	}
+	return &Error{fmt.Sprintf("%s cannot be read: %v", clip(name), cause), "Make it readable, or leave it out: .runnerhubignore can name it."}
 }
 
 const pack = "Leave out what the job does not need; .runnerhubignore can name it."

@@ -3,6 +3,7 @@ package archive
 import (
 	"archive/tar"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -40,7 +41,7 @@ func Pack(ctx context.Context, to io.Writer, tree *os.Root, names []string, prog
 func packEntry(w *tar.Writer, tree *os.Root, name string, progress func(int64)) error {
 	info, err := tree.Lstat(name)
 	if err != nil {
-		return err
+		return Unreadable(name, err)
 	}
 	header := &tar.Header{Name: path.Clean(name), Mode: 0o644, Format: tar.FormatPAX}
 	switch info.Mode().Type() {
@@ -50,7 +51,7 @@ func packEntry(w *tar.Writer, tree *os.Root, name string, progress func(int64)) 
 	case fs.ModeSymlink:
 		header.Typeflag, header.Mode = tar.TypeSymlink, 0o777
 		if header.Linkname, err = tree.Readlink(name); err != nil {
-			return err
+			return Unreadable(name, err)
 		}
 		return w.WriteHeader(header)
 	case 0:
@@ -59,11 +60,11 @@ func packEntry(w *tar.Writer, tree *os.Root, name string, progress func(int64)) 
 	}
 	f, err := tree.Open(name)
 	if err != nil {
-		return err
+		return Unreadable(name, err)
 	}
 	defer f.Close()
 	if info, err = f.Stat(); err != nil {
-		return err
+		return Unreadable(name, err)
 	}
 	if info.Mode()&0o100 != 0 {
 		header.Mode = 0o755
@@ -75,6 +76,9 @@ func packEntry(w *tar.Writer, tree *os.Root, name string, progress func(int64)) 
 	n, err := io.Copy(w, io.TeeReader(io.LimitReader(f, header.Size), counter(progress)))
 	if err == nil && n < header.Size {
 		return &Error{fmt.Sprintf("%s became shorter while it was packed", clip(name)), "Pack again when nothing writes to the tree."}
+	}
+	if e, ok := errors.AsType[*fs.PathError](err); ok && e.Op == "read" { // and not the archive's file, where it is written
+		return Unreadable(name, err)
 	}
 	return err
 }

@@ -65,7 +65,7 @@ func Scan(ctx context.Context, dir string, limits archive.Limits) (*Tree, error)
 		return nil, err
 	}
 	if err := s.folder(".", s.rules, false); err != nil {
-		return nil, s.explain(err)
+		return nil, err
 	}
 	slices.Sort(s.tree.Links)
 	return s.tree, nil
@@ -117,7 +117,11 @@ func (s *scan) read(name string) ([]byte, error) {
 	case info.Size() > maxIgnore:
 		return nil, fmt.Errorf("%s is larger than 1 MiB", name)
 	}
-	return s.root.ReadFile(name)
+	text, err := s.root.ReadFile(name)
+	if err != nil {
+		return nil, archive.Unreadable(name, err)
+	}
+	return text, nil
 }
 
 // folder takes in a folder, whose own name is in the tree already. gone says that it is
@@ -136,7 +140,7 @@ func (s *scan) folder(dir string, rules []rule, gone bool) error {
 	}
 	entries, err := fs.ReadDir(s.root.FS(), dir)
 	if err != nil {
-		return err
+		return archive.Unreadable(dir, err)
 	}
 	for _, d := range entries {
 		if err := s.entry(path.Join(dir, d.Name()), d, rules, gone); err != nil {
@@ -166,7 +170,7 @@ func (s *scan) entry(name string, d fs.DirEntry, rules []rule, gone bool) error 
 		return nil
 	}
 	if err != nil {
-		return err
+		return archive.Unreadable(name, err)
 	}
 	size := int64(0)
 	switch info.Mode().Type() {
@@ -174,7 +178,7 @@ func (s *scan) entry(name string, d fs.DirEntry, rules []rule, gone bool) error 
 	case fs.ModeSymlink:
 		target, err := s.root.Readlink(name)
 		if err != nil {
-			return err
+			return archive.Unreadable(name, err)
 		}
 		if !archive.Inside(name, target) {
 			s.tree.Links = append(s.tree.Links, name)
@@ -189,7 +193,7 @@ func (s *scan) entry(name string, d fs.DirEntry, rules []rule, gone bool) error 
 	top, _, _ := strings.Cut(name, "/")
 	s.sizes[top] += size
 	if err := s.budget.Spend(name, size); err != nil {
-		return err
+		return s.explain(err)
 	}
 	s.tree.Names = append(s.tree.Names, name)
 	if d.IsDir() {

@@ -14,7 +14,8 @@ import (
 
 // Set changes the text of a policy file and returns the new one, which is valid;
 // comments stay. A change is NAME=VALUE, NAME= to take a rule away, or for a list, whose entries
-// stand with commas between them, NAME+=VALUE to add and NAME-=VALUE to remove.
+// stand with commas between them, NAME+=VALUE to add and NAME-=VALUE to remove. A list that everything is allowed
+// without is not emptied: who means that says so.
 func Set(text []byte, changes ...string) ([]byte, error) {
 	root, err := parseNode(text)
 	if err != nil {
@@ -110,11 +111,12 @@ func set(root *yaml.Node, change string) error {
 		}
 		return nil
 	}
-	return setList(parent, key, op, entries(value))
+	return setList(parent, key, op, entries(value), field.everything)
 }
 
-func setList(parent *yaml.Node, key string, op byte, values []string) error {
+func setList(parent *yaml.Node, key string, op byte, values []string, everything string) error {
 	list := child(parent, key)
+	opens := everything != "" && list != nil && op != '+' && admits(list)
 	if list == nil || op == 0 {
 		list = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 	}
@@ -129,12 +131,20 @@ func setList(parent *yaml.Node, key string, op byte, values []string) error {
 			list.Content = append(list.Content, scalarNode(v))
 		}
 	}
+	if opens && (len(list.Content) == 0 || op == '-' && !admits(list)) {
+		return problem(key, topology.ProblemInvalid, "would allow everything without an entry", "write "+key+"="+everything+" if that is meant")
+	}
 	if len(list.Content) == 0 {
 		remove(parent, key)
 		return nil
 	}
 	put(parent, key, list)
 	return nil
+}
+
+// admits says whether a list has an entry that is no exclusion: exclusions alone admit everything else.
+func admits(list *yaml.Node) bool {
+	return slices.ContainsFunc(list.Content, func(n *yaml.Node) bool { return !strings.HasPrefix(n.Value, "!") })
 }
 
 func entries(value string) (out []string) {

@@ -38,6 +38,8 @@ type Field struct {
 	Example string // a value as `policy set` takes it
 
 	kind fieldKind
+	// everything is the list that allows all, where that is also what holds without one.
+	everything string
 	// read takes the value of one scalar, or one item of the list.
 	read func(p *Policy, text string) error
 	// show lists the value's items, or the one value; nothing where it is the default.
@@ -48,19 +50,19 @@ type Field struct {
 var Fields = []Field{
 	{
 		Name: "images", About: "images that may run, by pattern; the last that matches decides, ! excludes",
-		Default: "any", Example: "ghcr.io/acme/**,postgres",
+		Default: "any", Example: "ghcr.io/acme/**,postgres", everything: "**",
 		read: func(p *Policy, s string) error { p.Images = append(p.Images, s); return checkPattern(s) },
 		show: func(p *Policy) []string { return p.Images },
 	},
 	{
 		Name: "repositories", About: "repositories that jobs may be fetched from, HOST/PATH by pattern",
-		Default: "any", Example: "github.com/acme/**",
+		Default: "any", Example: "github.com/acme/**", everything: "**",
 		read: func(p *Policy, s string) error { p.Repositories = append(p.Repositories, s); return checkPattern(s) },
 		show: func(p *Policy) []string { return p.Repositories },
 	},
 	{
 		Name: "networks", About: "network modes that jobs may ask for: none, restricted, open",
-		Default: "any", Example: "none,restricted",
+		Default: "any", Example: "none,restricted", everything: "none,restricted,open",
 		read: func(p *Policy, s string) error {
 			p.Networks = append(p.Networks, topology.NetworkMode(s))
 			return among(s, "none", "restricted", "open")
@@ -116,10 +118,10 @@ var Fields = []Field{
 	{
 		Name: "cap_add", About: "Linux capabilities that containers may be given, or ALL", Default: "none", Example: "NET_ADMIN",
 		read: func(p *Policy, s string) error {
-			s = strings.TrimPrefix(strings.ToUpper(s), "CAP_")
-			p.CapAdd = append(p.CapAdd, s)
-			if !capability.MatchString(s) {
-				return fmt.Errorf("%q is no capability: NET_ADMIN", s)
+			name, hint, ok := topology.LinuxCapability(s)
+			p.CapAdd = append(p.CapAdd, name)
+			if !ok {
+				return fmt.Errorf("%q is no capability of Linux; %s", s, hint)
 			}
 			return nil
 		},
@@ -174,7 +176,7 @@ var Fields = []Field{
 	},
 	{
 		Name: "hours", About: "when jobs are taken, in the machine's time: DAYS or DAYS FROM-TO", Default: "always",
-		Example: "mon-fri 18:00-08:00,sat-sun",
+		Example: "mon-fri 18:00-08:00,sat-sun", everything: "daily",
 		read: func(p *Policy, s string) error {
 			p.Hours = append(p.Hours, Window(strings.ToLower(s)))
 			_, err := Window(s).span()
@@ -208,8 +210,6 @@ var Fields = []Field{
 
 // userName is what names of users look like; a number would be read as one of its own.
 var userName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$`)
-
-var capability = regexp.MustCompile(`^[A-Z][A-Z_]{1,40}$`)
 
 // checkPattern refuses patterns that can match nothing.
 func checkPattern(s string) error {

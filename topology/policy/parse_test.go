@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -28,7 +29,7 @@ func TestParseTellsEveryMistakeWithItsLine(t *testing.T) {
 		{"in a group", "ceiling: {cpu: 1}", "line 1, column 11: ceiling.cpu: no such rule; did you mean ceiling.cpus?"},
 		{"a relative mount", "mounts: [cache]", `line 1, column 10: mounts[0]: "cache" is no absolute path`},
 		{"a device", "devices: [/etc/passwd]", `line 1, column 11: devices[0]: "/etc/passwd" is not below /dev/`},
-		{"a capability", "cap_add: [net admin]", `line 1, column 11: cap_add[0]: "NET ADMIN" is no capability: NET_ADMIN`},
+		{"a capability", "cap_add: [net admin]", `line 1, column 11: cap_add[0]: "net admin" is no capability of Linux; did you mean "NET_ADMIN"?`},
 		{"a port", "ports: [70000]", `line 1, column 9: ports[0]: "70000" is no port: 8080, 8000-8999 or auto`},
 		{"a pattern", "images: ['a[']", `line 1, column 10: images[0]: "a[" is no pattern; * stands for a part of one element, ** for any number of them`},
 		{"no mapping", "- images", "line 1, column 1: must be a mapping (name: value)"},
@@ -126,7 +127,11 @@ func TestSet(t *testing.T) {
 		{"a file of comments", "# ours\n", []string{"privileged=true"}, "# ours\n\nprivileged: true\n"},
 		{"adds once", "images: [a]\n", []string{"images+=a,b"}, "images: [a, b]\n"},
 		{"removes", "images: [a, b]\ngpus: true\n", []string{"images-=a", "gpus="}, "images: [b]\n"},
-		{"removes the last", "images: [a]\ngpus: true\n", []string{"images-=a"}, "gpus: true\n"},
+		{"removes the last", "mounts: [/a]\ngpus: true\n", []string{"mounts-=/a"}, "gpus: true\n"},
+		{"empties a list", "mounts: [/a]\ngpus: true\n", []string{"mounts="}, "gpus: true\n"},
+		{"allows everything", "images: [a]\nhours: [sat]\n", []string{"images=**", "hours=daily"}, "images:\n  - '**'\nhours:\n  - daily\n"},
+		{"what is not there", "gpus: true\n", []string{"images="}, "gpus: true\n"},
+		{"an exclusion goes", "images: ['!a']\ngpus: true\n", []string{"images-=!a"}, "gpus: true\n"},
 		{"a group", "gpus: true\n", []string{"ceiling.cpus=2", "ceiling.memory=4GiB", "ceiling.memory=1GiB"},
 			"gpus: true\nceiling:\n  cpus: 2\n  memory: 1GiB\n"},
 		{"a group's end", "gpus: true\nceiling:\n  cpus: 2\n", []string{"ceiling.cpus="}, "gpus: true\n"},
@@ -149,6 +154,35 @@ func TestSet(t *testing.T) {
 		"gpus=perhaps":   "gpus: must be true or false",
 		"images-=a":      "images: has no entry \"a\"; see `runnerctl policy show`",
 		"hours=sometime": `hours[0]: "sometime" is no day and no range of days: mon, mon-fri or daily`,
+	} {
+		if _, err := policy.Set(nil, change); fmt.Sprint(err) != want {
+			t.Errorf("%s: %v, want %s", change, err, want)
+		}
+	}
+	for change, text := range map[string]string{
+		"images=": "images: [a]", "images-=a": "images: [a]", "repositories=": "repositories: [a/b]", "networks=": "networks: [none]",
+		"hours=": "hours: [sat]", "images-=a,b": "images: [a, b, '!a:1']",
+	} {
+		if _, err := policy.Set([]byte(text), change); err == nil || !strings.Contains(err.Error(), "would allow everything without an entry; write ") {
+			t.Errorf("%s of %s: %v", change, text, err)
+		}
+	}
+	// What is offered is taken, and then every image, repository, network and hour is.
+	p, err := policy.Set([]byte("images: [a]"), "images=**", "repositories=**", "networks=none,restricted,open", "hours=daily")
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, err := policy.Parse(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := spec(t, "image: x.example/a/b:1\ncommand: [\"true\"]\nsource: {repository: \"https://x.example/a/b.git\", commit: 0123456789abcdef0123456789abcdef01234567}\n")
+	if v := policy.Check(open, work, time.Unix(0, 0)); len(v) > 0 {
+		t.Errorf("refused: %v", v)
+	}
+	for change, want := range map[string]string{
+		"cap_add=NOPE":          `cap_add[0]: "NOPE" is no capability of Linux; for example "NET_ADMIN"`,
+		"cap_add=cap_net_admim": `cap_add[0]: "cap_net_admim" is no capability of Linux; did you mean "NET_ADMIN"?`,
 	} {
 		if _, err := policy.Set(nil, change); fmt.Sprint(err) != want {
 			t.Errorf("%s: %v, want %s", change, err, want)

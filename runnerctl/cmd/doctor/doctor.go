@@ -20,6 +20,9 @@ type Options struct {
 	JSON  bool
 }
 
+// defaultImage is what is measured with unless another image is named.
+const defaultImage = "busybox"
+
 // The states of a check.
 const (
 	OK   = "ok"
@@ -50,7 +53,7 @@ func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.C
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
-	c.Flags().StringVar(&o.Image, "image", "busybox", "image with a shell to measure with; it is pulled if absent")
+	c.Flags().StringVar(&o.Image, "image", defaultImage, "image with a shell to measure with; it is pulled if absent")
 	cmdutil.AddJSON(c, &o.JSON, Check{})
 	return c
 }

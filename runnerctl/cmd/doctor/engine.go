@@ -64,7 +64,7 @@ func (x *examination) engine(ctx context.Context) {
 	x.ok("engine", "%s for %s/%s", info.Engine, info.OS, info.Arch)
 	x.measure(ctx, executor)
 	if s.Local && s.RootDir != "" {
-		x.space("disk", s.RootDir, "docker system prune")
+		x.space("images", s.RootDir, "docker system prune")
 	}
 }
 

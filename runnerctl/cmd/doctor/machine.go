@@ -50,11 +50,32 @@ func (x *examination) keyring() {
 	if x.o.F.Keyring == nil {
 		return
 	}
+	if file := x.o.F.Storage(keyring.File); x.inFile() {
+		x.ok("keyring", "not used: credentials are kept in %s, as was chosen", file.Where())
+		return
+	}
 	if err := keyring.Probe(x.o.F.Keyring); err != nil {
 		x.warn("keyring", "runnerctl login --insecure-storage", "%v", err)
 		return
 	}
 	x.ok("keyring", "%s keeps secrets", x.o.F.Keyring.Where())
+}
+
+// inFile says whether every credential of this person is in a file, so that no keyring matters.
+func (x *examination) inFile() bool {
+	c, err := x.o.F.Profiles().Load()
+	if err != nil {
+		return false // which is told of elsewhere
+	}
+	used := 0
+	for _, p := range c.Profiles {
+		if p.InUse() {
+			if used++; p.Storage != keyring.File {
+				return false
+			}
+		}
+	}
+	return used > 0
 }
 
 // policy says whether the owner's policy can be read, and what it lets jobs reach.
@@ -66,7 +87,7 @@ func (x *examination) policy() {
 		return
 	}
 	if open, next := p.Open(x.o.F.Now()); !open {
-		x.warn("policy", "runnerctl policy set hours=", "no jobs are taken now; again from %s", next.Format("Mon 15:04"))
+		x.warn("policy", "runnerctl policy set hours=daily", "no jobs are taken now; again from %s", next.Format("Mon 15:04"))
 	}
 	if p.NotOnBattery {
 		if on, err := power.OnBattery(); err != nil || on {

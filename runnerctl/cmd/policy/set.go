@@ -16,7 +16,8 @@ func newSet(o *Options, run func(context.Context, *Options) error) *cobra.Comman
 		Use:   "set NAME=VALUE...",
 		Short: "Change rules of the policy",
 		Long: "Change rules of the policy; comments in the file stay. NAME= goes back to the default. The entries of a list stand with\n" +
-			"commas between them; NAME+=VALUE adds to it, NAME-=VALUE takes away. Either all changes are made or none.\n\nRules:\n" + rules(),
+			"commas between them; NAME+=VALUE adds to it, NAME-=VALUE takes away. Either all changes are made or none. A list without\n" +
+			"which everything is allowed is not emptied so: say images=**, repositories=**, networks=none,restricted,open or hours=daily.\n\nRules:\n" + rules(),
 		Example: "  runnerctl policy set images+=ghcr.io/acme/** ceiling.memory=8GiB\n  runnerctl policy set 'hours=mon-fri 18:00-08:00,sat-sun'",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

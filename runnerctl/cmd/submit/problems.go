@@ -54,6 +54,11 @@ func withPlaces(o *Options, err error) error {
 	for _, p := range problems {
 		o.F.IO.Note("%s\n", place(o.File, p))
 	}
+	if len(problems) > 0 { // each has its own hint
+		shown := *e
+		shown.Hint = ""
+		return &shown
+	}
 	return err
 }
 

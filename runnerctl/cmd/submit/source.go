@@ -62,7 +62,7 @@ func withSource(ctx context.Context, o *Options, client *mcpclient.Client, spec 
 // sourceError says what is wrong with a working tree.
 func sourceError(o *Options, err error) error {
 	if bad, ok := errors.AsType[*archive.Error](err); ok {
-		return &mcp.Error{Code: mcp.CodeTooLarge, Message: "the source " + o.Source + " cannot be packed: " + bad.Message, Hint: bad.Hint}
+		return &mcp.Error{Code: mcp.CodeInvalidArgument, Message: "the source " + o.Source + " cannot be packed: " + bad.Message, Hint: bad.Hint}
 	}
 	if errors.Is(err, context.Canceled) {
 		return err
