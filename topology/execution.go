@@ -173,6 +173,7 @@ type Failure struct {
 	Message   string // one sentence for a person
 	Hint      string // what to do next; may be empty
 	Container string // "job" or a service's name, where one is to blame
+	Machine   bool   // the machine is to blame, although Class may be one of the job's
 }
 
 // StepResult is the outcome of one step. Status is succeeded, failed, canceled,

@@ -100,7 +100,7 @@ func (t *attempt) carry(h *held, e *entry, log *logSpool, run execute) {
 	log.Close()
 	size, _ := log.Size()
 	rep := t.report(context.Cause(h.ctx), res, obs.failure(), size)
-	t.logger.Info("the job ended", "status", res.Status, "ms", time.Since(begin).Milliseconds(), "failure", summary(res.Failure))
+	t.logger.Info("the job ended", "status", rep.status(), "ms", time.Since(begin).Milliseconds(), "failure", rep.failure())
 	t.finish(e, up, rep, h.settled)
 }
 
@@ -179,13 +179,14 @@ func (t *attempt) report(cause error, res topology.Result, logErr error, logByte
 	switch {
 	case errors.Is(cause, topology.ErrStale):
 		return nil
-	case logErr != nil && res.Status != topology.Succeeded:
+	case logErr != nil && res.Status != topology.Succeeded && class != topology.ClassArtifact: // all but a job that had succeeded
 		f := spoolFault(logErr)
 		res.Status, res.Failure = topology.Failed, &topology.Failure{Class: topology.Class(f.Class), Message: f.Message, Hint: f.Hint}
 		t.a.engine.failed(f.Message)
 	case errors.Is(cause, topology.ErrDraining) && res.Status == topology.Canceled:
 		return released("the runner is shutting down")
-	case class == topology.ClassDockerUnavailable || class == topology.ClassInternal, class == topology.ClassDiskFull && res.Failure.Container == "":
+	case class == topology.ClassDockerUnavailable || class == topology.ClassInternal, class == topology.ClassDiskFull && res.Failure.Container == "",
+		res.Failure != nil && res.Failure.Machine:
 		// Whatever it was, it was not the job's own fault: rest before the next job pays for it.
 		t.a.engine.failed(res.Failure.Message)
 	default:

@@ -50,6 +50,8 @@ func released(reason string) *report { return &report{Release: &reason} }
 // status is the report in one word, for people.
 func (r *report) status() string {
 	switch {
+	case r == nil: // nobody wants to know
+		return "lost"
 	case r.Result != nil:
 		return r.Result.Status
 	case r.Fail != nil:
@@ -57,6 +59,19 @@ func (r *report) status() string {
 	default:
 		return "released"
 	}
+}
+
+// failure is the report's failure in one line, "" where it has none or there is none.
+func (r *report) failure() string {
+	switch {
+	case r == nil:
+		return ""
+	case r.Fail != nil:
+		return r.Fail.Class + ": " + clip(r.Fail.Message, maxReason)
+	case r.Result != nil && r.Result.Failure != nil:
+		return r.Result.Failure.Class + ": " + clip(r.Result.Failure.Message, maxReason)
+	}
+	return ""
 }
 
 // saveLease is not synced to the disk: a killed process leaves it whole, and

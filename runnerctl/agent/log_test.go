@@ -3,7 +3,6 @@ package agent_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -290,50 +289,4 @@ func TestRefusedLogDoesNotHoldTheJob(t *testing.T) {
 		wantEmptySpool(t, dir)
 		r.kill()
 	})
-}
-
-func TestFullDisk(t *testing.T) {
-	for name, allowed := range map[string]int64{"at the lease": 0, "in the log": 2} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				h := newHub()
-				h.Submit("job_1", quickSpec)
-				var last agent.Status
-				cause := make(chan error, 1)
-				exec := topologytest.NewExecutor(func(ctx context.Context, _ topology.Work, obs topology.Observer) topology.Result {
-					for range 10 {
-						_ = obs.Log(topology.Record{Time: time.Now(), Stream: topology.Stdout, Data: []byte("line\n")})
-					}
-					<-ctx.Done()
-					cause <- context.Cause(ctx)
-					return topologytest.Ended(ctx)
-				})
-				dir := t.TempDir()
-				cfg := agent.Config{Client: h, Executor: exec, HubID: "hub-1", SpoolDir: dir, StatusFn: func(s agent.Status) {
-					h.do(func() { last = s })
-				}}
-				cfg.FailWritesAfter(allowed)
-				r := start(t, cfg)
-				j := settled(t, h, "job_1")
-				var class, message string
-				if len(j.Fails) > 0 {
-					class, message = j.Fails[0].Class, j.Fails[0].Message
-				} else if f := j.Results[0].Failure; f != nil {
-					class, message = f.Class, f.Message
-					if err := <-cause; errors.Is(err, topology.ErrCanceled) {
-						t.Errorf("cause %v", err)
-					}
-				}
-				if class != "disk_full" || message == "" {
-					t.Errorf("reported %q %q", class, message)
-				}
-				synctest.Wait()
-				if h.mu.Lock(); last.State != agent.StateEngineUnavailable || last.Level != "error" {
-					t.Errorf("status %+v", last)
-				}
-				h.mu.Unlock()
-				r.kill()
-			})
-		})
-	}
 }

@@ -51,10 +51,13 @@ func (x *execution) jobStarted() bool {
 
 // uncollected makes of an error what is told of it.
 func (x *execution) uncollected(r *topology.Result, err error) {
-	if x.ctx.Err() != nil && r.Status == topology.Succeeded { // canceled or out of time while it was collected
+	if x.ctx.Err() != nil && r.Status == topology.Succeeded {
 		o := x.ended(topology.Exit{}, err)
-		r.Status, r.Failure = o.result.Status, o.result.Failure
-		return
+		if o.result.Status != topology.Failed { // canceled or out of time while it was collected
+			r.Status, r.Failure = o.result.Status, o.result.Failure
+			return
+		}
+		err = context.Cause(x.ctx)
 	}
 	f := failureOf(err)
 	var own *collectError
@@ -69,6 +72,10 @@ func (x *execution) uncollected(r *topology.Result, err error) {
 		return
 	}
 	f.Message = "The job succeeded, but not all that it left could be kept. " + f.Message
+	if f.Container == "" && f.Class != topology.ClassDockerUnavailable {
+		// Not the class that the machine's fault has elsewhere: for that the job would be run again, with all that it did.
+		f.Class, f.Machine = topology.ClassArtifact, true
+	}
 	r.Status, r.Failure = topology.Failed, &f
 	x.say("%s", f.Message)
 	if f.Hint != "" {

@@ -48,6 +48,9 @@ func (x *execution) worthHolding(result topology.Result) bool {
 		return false
 	}
 	if f := result.Failure; f != nil {
+		if f.Machine {
+			return false
+		}
 		switch f.Class {
 		case topology.ClassDockerUnavailable, topology.ClassDiskFull, topology.ClassInternal, topology.ClassPolicyDenied:
 			return false
