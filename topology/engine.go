@@ -3,6 +3,7 @@ package topology
 import (
 	"context"
 	"io"
+	"time"
 )
 
 // Engine is what an execution needs of a container engine, in the words of the
@@ -82,6 +83,11 @@ type Engine interface {
 	// OutOfMemory says whether a process of a running container was killed for want of
 	// memory since it was last asked. shell is an interpreter of sh that the image has.
 	OutOfMemory(ctx context.Context, container, shell string) bool
+	// WatchMemory calls killed with the name of each container, anybody's, of which a process was killed
+	// for its limit on memory since then, the main process or another, as soon as that happens and until
+	// ctx ends; its error is never nil. What happened before the call is told as far as the engine
+	// remembers, and nothing by one that does not listen to that.
+	WatchMemory(ctx context.Context, since time.Time, killed func(container string)) error
 	// Usage is what a running container has consumed so far.
 	Usage(ctx context.Context, container string) (Usage, error)
 	// DiskUsage is what each of the containers, running or not, has written into its own

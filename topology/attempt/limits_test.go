@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -169,6 +170,63 @@ func TestServiceOutOfMemory(t *testing.T) {
 		b.want(r, "failed oom SIGTERM db")
 		if !strings.Contains(r.Failure.Message, "The service db ran out of its 64MiB of memory") {
 			b.Errorf("%q", r.Failure.Message)
+		}
+	})
+}
+
+// A service that loses a process to its limit and lives on ends the job all the same; the job's own exit code says what such
+// a kill in its container means.
+func TestAProcessOfAServiceOutOfMemory(t *testing.T) {
+	some := topology.Resources{Memory: 64 << 20}
+	for name, tt := range map[string]struct {
+		job  string
+		of   topology.Resources
+		want string
+	}{
+		"the job goes on":        {"hang", some, "failed oom SIGTERM db"},
+		"the job fails for that": {"fails with it", some, "failed oom db"},
+		"without a limit":        {"ok", topology.Resources{}, "succeeded"},
+		"the job's own process":  {"does without", topology.Resources{}, "succeeded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(b *bench) {
+				b.fake.AddProgram("lives on", func(p *topologytest.FakeProcess) int {
+					_, _ = fmt.Fprintln(p.Stderr, "Killed")
+					time.Sleep(time.Second) // virtual time
+					p.KillChild()
+					<-p.Killed
+					return 137
+				})
+				b.fake.AddProgram("fails with it", func(*topologytest.FakeProcess) int {
+					time.Sleep(time.Second - memoryPatience/2) // virtual time: before the engine tells
+					return 1
+				})
+				b.fake.AddProgram("does without", func(p *topologytest.FakeProcess) int { p.KillChild(); return 0 })
+				r := b.run(b.Context(), &topology.Spec{Command: command(tt.job), Resources: some, Services: map[string]topology.Service{
+					"db": {Image: topologytest.FakeImage, Command: command("lives on"), Resources: tt.of},
+				}})
+				b.want(r, tt.want)
+				if r.Failure != nil && !strings.HasPrefix(r.Failure.Message,
+					"The service db ran out of its 64MiB of memory after 1s; a process of it was killed. Its last lines:\nKilled") {
+					b.Errorf("%q", r.Failure.Message)
+				}
+			})
+		})
+	}
+}
+
+// An engine that breaks off is listened to again, and tells what happened meanwhile.
+func TestTheEngineBreaksOffToTellOfMemory(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.fake.FailNext("WatchMemory", errors.New("the connection broke"))
+		b.fake.AddProgram("lives on", func(p *topologytest.FakeProcess) int { p.KillChild(); <-p.Killed; return 137 })
+		begin := time.Now()
+		r := b.run(b.Context(), &topology.Spec{Command: command("hang"), Services: map[string]topology.Service{
+			"db": {Image: topologytest.FakeImage, Command: command("lives on"), Resources: topology.Resources{Memory: 64 << 20}},
+		}})
+		b.want(r, "failed oom SIGTERM db")
+		if took := time.Since(begin); took != memoryPause {
+			b.Errorf("it took %s", took)
 		}
 	})
 }

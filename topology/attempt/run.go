@@ -54,7 +54,8 @@ type execution struct {
 	known   topology.Snapshot // what was created, or may have been
 	running bool              // the job container was started
 	disks   []diskLimit
-	tap     *tap // of the job container
+	limited map[string]*service // those with a limit on memory, by their containers; nil is none
+	tap     *tap                // of the job container
 	usage   topology.Usage
 	stand   string                  // the container that stands in for the job's
 	endHold context.CancelCauseFunc // nil while nothing is held
@@ -139,6 +140,7 @@ func (x *execution) runJob() outcome {
 		out = x.runCommand()
 	}
 	x.diskAtEnd(&out)
+	x.memoryAtEnd(&out)
 	return out
 }
 

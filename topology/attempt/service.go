@@ -53,6 +53,7 @@ func (x *execution) listenTo(name, container string, begin func(*service) error)
 		name: name, container: container, begin: time.Now(),
 		log: newPump(x.obs, name, x.e.opts.logLimit(), x.logFailed), ended: make(chan struct{}),
 	}
+	x.boundMemory(svc)
 	if err := begin(svc); err != nil {
 		svc.log.close(false)
 		return err
@@ -201,8 +202,8 @@ func (x *execution) serviceDied(svc *service) error {
 	}
 	switch {
 	case svc.exit.OOM:
-		f.Class = topology.ClassOOM
-		f.Hint = fmt.Sprintf("Raise services.%s.resources.memory in the spec, or have it use less.", svc.name)
+		over := memoryFailure(svc.name)
+		f.Class, f.Hint = over.Class, over.Hint
 	case svc.exit.Code != 0 && saysFull(said):
 		x.explainFull(&f, limit, svc.container)
 	}

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/runnerhub/runnerhub/topology"
 )
@@ -55,4 +56,10 @@ func (e *Engine) RemoveVolume(_ context.Context, name string) error {
 // RemoveImage knows none.
 func (e *Engine) RemoveImage(_ context.Context, name string) error {
 	return faultf(topology.KindNotFound, "remove image "+name, "there are no images")
+}
+
+// WatchMemory has nobody to tell of: only services are listened for, and there are none.
+func (e *Engine) WatchMemory(ctx context.Context, _ time.Time, _ func(string)) error {
+	<-ctx.Done()
+	return context.Cause(ctx)
 }

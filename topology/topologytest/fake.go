@@ -32,6 +32,8 @@ type Fake struct {
 	free       int64
 	frozen     chan struct{} // closed while the engine answers nothing
 	calls      []string
+	kills      []fakeKill    // for want of memory
+	oneMore    chan struct{} // closed when there is another kill
 }
 
 // Program stands in for a program; it returns the exit code. It must return soon
@@ -51,7 +53,7 @@ func NewFake() *Fake {
 		images: map[string]topology.Image{}, remote: map[string]topology.Image{}, programs: map[string]Program{},
 		built: map[string]topology.BuildSpec{}, contexts: map[string]map[string]string{},
 		networks: map[string]topology.NetworkSpec{}, volumes: map[string]topology.VolumeSpec{}, trees: map[string]fakeTree{}, imageFiles: map[string][]FakeFile{},
-		containers: map[string]*fakeContainer{}, faults: map[string]error{}, frozen: make(chan struct{}), disk: map[string]int64{}, free: -1,
+		containers: map[string]*fakeContainer{}, faults: map[string]error{}, frozen: make(chan struct{}), oneMore: make(chan struct{}), disk: map[string]int64{}, free: -1,
 	}
 	f.AddImage(FakeImage, topology.Image{ID: "sha256:fake", OS: "linux", Arch: "amd64"})
 	maps.Copy(f.programs, contractPrograms)
