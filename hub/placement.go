@@ -158,11 +158,9 @@ func Explain(r Runner, d Demand, busy int, now time.Time, p Policy) (eligible bo
 		add(ReasonStale, "%s has been silent for %s", r.Label, now.Sub(r.Presence.SeenAt).Round(time.Second))
 	case RunnerUpdateRequired:
 		add(ReasonUpdateRequired, "%s speaks protocol %d and this hub needs %d", r.Label, r.Presence.Protocol, p.MinProtocol)
+	case RunnerPaused:
+		add(ReasonPaused, "%s takes no new jobs now: %s", r.Label, r.Presence.StatusText)
 	case RunnerDraining:
-		if r.Presence.StatusLevel != "" && r.Presence.StatusLevel != "ok" && r.Presence.StatusText != "" {
-			add(ReasonPaused, "%s takes no new jobs now: %s", r.Label, r.Presence.StatusText)
-			break
-		}
 		if busy == 0 {
 			add(ReasonDraining, "%s was told to stop and takes no new jobs", r.Label)
 			break

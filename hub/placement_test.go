@@ -91,6 +91,9 @@ func TestExplainNamesEveryStatus(t *testing.T) {
 		if ok != tt.eligible || !slices.Equal(codes(reasons), []hub.ReasonCode{tt.want}) || reasons[0].Message == "" {
 			t.Errorf("%s: %v, %+v", tt.name, ok, reasons)
 		}
+		if status := r.Status(t0, tt.busy, policy()); (tt.name == "paused") != (status == hub.RunnerPaused) || (tt.name == "draining") != (status == hub.RunnerDraining) {
+			t.Errorf("%s: its status is %s", tt.name, status)
+		}
 	}
 }
 

@@ -47,6 +47,7 @@ const (
 	RunnerStale          RunnerStatus = "stale"
 	RunnerOffline        RunnerStatus = "offline"
 	RunnerDraining       RunnerStatus = "draining"
+	RunnerPaused         RunnerStatus = "paused" // it takes no jobs for a reason that it tells, and is there
 	RunnerUpdateRequired RunnerStatus = "update_required"
 	RunnerRevoked        RunnerStatus = "revoked"
 )
@@ -63,6 +64,8 @@ func (r Runner) Status(now time.Time, busy int, p Policy) RunnerStatus {
 		return RunnerUpdateRequired
 	case since > p.StaleAfter:
 		return RunnerStale
+	case r.Presence.Draining && r.Presence.StatusLevel != "" && r.Presence.StatusLevel != "ok" && r.Presence.StatusText != "":
+		return RunnerPaused
 	case r.Presence.Draining:
 		return RunnerDraining
 	case busy >= max(1, r.Presence.Slots):

@@ -9,7 +9,7 @@ type Runner struct {
 	Labels       []string      `json:"labels"` // further words of the owner's
 	Owner        string        `json:"owner"`
 	Workspace    string        `json:"workspace,omitempty"` // slug, of a workspace runner
-	Status       string        `json:"status"`              // online, busy, stale, offline, draining, update_required or revoked
+	Status       string        `json:"status"`              // online, busy, stale, offline, draining, paused, update_required or revoked
 	Slots        int           `json:"slots"`
 	BusySlots    int           `json:"busy_slots"`
 	OS           string        `json:"os,omitempty"`

@@ -22,7 +22,7 @@ var (
 func listRunners(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolListRunners, Title: "List your runners", Audience: People, Toolset: RunnerTools,
-		Description: "Your own paired machines: status (online, busy, stale, offline, draining, update_required, revoked), what they can do and what they run. " +
+		Description: "Your own paired machines: status (online, busy, stale, offline, draining, paused, update_required, revoked), what they can do and what they run. " +
 			"20 a page, limit at most 100. Jobs reach them with target self, or a runner's id or label. A workspace's are in list_workspace_runners.",
 		Hints:  Hints{ReadOnly: true, Idempotent: true},
 		Route:  Route{Method: http.MethodGet, Path: "/runners"},

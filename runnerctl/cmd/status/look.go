@@ -78,6 +78,9 @@ func askHub(ctx context.Context, c *mcpclient.Client, p profile.Profile, h *Hub)
 		for _, r := range page.Runners {
 			if r.ID == p.RunnerID {
 				h.Running = r.Status
+				if r.Status == "paused" && r.Message != nil {
+					h.Why = r.Message.Text
+				}
 				return "", err
 			}
 		}

@@ -29,7 +29,7 @@ func show(o *Options, s Status) error {
 		row("profile", "%s%s", h.Profile, either(h.InUse, " (in use)", ""))
 		row("hub", "%s (%s)", h.Hub, either(h.Reachable, "reachable", "not reachable"))
 		if h.Paired {
-			row("runner", "%s (%s) for %s%s", h.Label, h.RunnerID, h.Owner, either(h.Running != "", ", "+h.Running, ""))
+			row("runner", "%s (%s) for %s%s%s", h.Label, h.RunnerID, h.Owner, either(h.Running != "", ", "+h.Running, ""), either(h.Why != "", ": "+h.Why, ""))
 		} else {
 			row("runner", "not paired")
 		}

@@ -48,6 +48,7 @@ type Hub struct {
 	Owner      string `json:"owner,omitempty"`
 	Paired     bool   `json:"paired"`
 	Running    string `json:"running,omitempty"` // the runner's status at the hub, where the signed-in person may see it
+	Why        string `json:"why,omitempty"`     // what the runner says when it takes no jobs
 	Storage    string `json:"storage"`
 	StoredIn   string `json:"stored_in"`
 	Error      string `json:"error,omitempty"`
