@@ -31,9 +31,11 @@ func (f *Fetcher) repository(ctx context.Context, r request, tree string) error 
 	defer cancel()
 	begin := time.Now()
 	var err error
+	var mirrors []error // why they could not help
 	for i, p := range f.places(r.source.Repository) {
 		if i > 0 {
 			r.say(fmt.Sprintf("A mirror cannot help: %v", err))
+			mirrors = append(mirrors, err)
 		}
 		work := filepath.Join(r.dir, fmt.Sprintf("git-%d", i))
 		if err = os.Mkdir(work, 0o700); err != nil {
@@ -52,7 +54,22 @@ func (f *Fetcher) repository(ctx context.Context, r request, tree string) error 
 			break
 		}
 	}
-	return unfetched(ctx, r.source, limit, err)
+	return withMirrors(unfetched(ctx, r.source, limit, err), mirrors)
+}
+
+// withMirrors adds what mirrors said to why a repository could not be had. Where they are all that can be
+// reached, as behind a firewall, theirs is the reason.
+func withMirrors(err error, mirrors []error) error {
+	p, ok := errors.AsType[*problem](err)
+	if !ok || len(mirrors) == 0 {
+		return err
+	}
+	out := *p
+	for _, m := range mirrors {
+		said := strings.TrimRight(m.Error(), ". \n")
+		out.message = fmt.Sprintf("%s. Its mirror could not help: %s.", strings.TrimRight(out.message, ". \n"), said)
+	}
+	return &out
 }
 
 // unfetched says why a repository could not be had.

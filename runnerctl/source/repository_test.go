@@ -152,6 +152,12 @@ func TestMirror(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"a": "a\n", "later": "later\n"}, list(t, dir)); diff != "" || !said.has("A mirror cannot help") {
 		t.Error(diff, said.all)
 	}
+	// What a mirror said counts where it is all that can be reached.
+	f.Mirrors[0] = mirror
+	_, failure, _ = fetch(t.Context(), t, f, &topology.Source{Repository: "https://git.invalid/team/app.git", Commit: strings.Repeat("1", 40)})
+	if failure == nil || !strings.Contains(failure.Message, "Could not resolve host: git.invalid") || !strings.Contains(failure.Message, "Its mirror could not help: The repository has no commit 1111") {
+		t.Errorf("%+v", failure)
+	}
 	// The rest of a URL, which is a job's, cannot leave the mirror.
 	f.Mirrors[0] = mirror
 	_, failure, said = fetch(t.Context(), t, f, &topology.Source{Repository: "https://git.invalid/team/../../" + base + "/app", Commit: second})
