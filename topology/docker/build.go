@@ -45,7 +45,7 @@ func (e *Engine) Build(ctx context.Context, spec topology.BuildSpec, tar io.Read
 		return buildError(op, contextual(ctx, err))
 	}
 	defer func() { _ = response.Body.Close() }()
-	log := &buildLog{out: out, names: map[string]string{}}
+	log := &buildLog{out: out, names: map[string]string{}, labels: len(spec.Labels)}
 	said := ""
 	for decoder := json.NewDecoder(response.Body); said == ""; {
 		var m buildMessage

@@ -2,7 +2,9 @@ package docker
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -18,6 +20,9 @@ type buildLog struct {
 	made   []string
 	cached bool // the image that comes is one that was there
 	from   bool // the image that comes is the one that a stage begins with
+
+	labels int  // given with the build: the classic builder makes a step of each, behind those of the file
+	ours   bool // such a step is being told of
 }
 
 // traceID marks what BuildKit says, in protocol buffers.
@@ -35,8 +40,39 @@ func (l *buildLog) take(m buildMessage) {
 		}
 	case m.Stream != "":
 		l.classic(m.Stream)
-		l.out(topology.Stdout, []byte(m.Stream))
+		if text := l.theirs(m.Stream); text != "" {
+			l.out(topology.Stdout, []byte(text))
+		}
 	}
+}
+
+// stepLine begins a step of the classic builder, and ownLine is all that it says of one that sets a label.
+var (
+	stepLine = regexp.MustCompile(`^Step (\d+)/(\d+) : `)
+	ownLine  = regexp.MustCompile(`^( ---> .*|Removing intermediate container .*)?\n?$`)
+)
+
+// theirs is what the classic builder says of the steps of the job's own file, which it counts without ours.
+func (l *buildLog) theirs(text string) string {
+	at := stepLine.FindStringSubmatch(text)
+	if at == nil {
+		l.ours = l.ours && ownLine.MatchString(text)
+		if l.ours {
+			return ""
+		}
+		return text
+	}
+	step, err := strconv.Atoi(at[1])
+	all, allErr := strconv.Atoi(at[2])
+	if err != nil || allErr != nil {
+		return text
+	}
+	rest := text[len(at[0]):]
+	l.ours = step > all-l.labels && strings.HasPrefix(rest, "LABEL ")
+	if l.ours {
+		return ""
+	}
+	return fmt.Sprintf("Step %d/%d : %s", step, all-l.labels, rest)
 }
 
 // classic notes the images that the classic builder makes.
