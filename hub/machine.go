@@ -3,7 +3,6 @@ package hub
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -69,29 +68,23 @@ func Lease(j Job, p JobPayload, g LeaseGrant, now time.Time, pol Policy) (Decisi
 		if j.RunnerID == "" {
 			return Decision{}, ErrSkip
 		}
-		return Reject(j, unfit(reasons), now)
+		return Reject(j, unfit(g.Runner.Label, reasons), now)
 	}
 	return lease(j, p, g, now, pol), nil
 }
 
 // unfit is why a runner that was chosen cannot have a job.
-func unfit(reasons []Reason) Failure {
-	f := Failure{
-		Class: ClassPolicyDenied,
-		Hint:  "change the job, or ask the machine's owner to allow it",
-	}
-	msgs := make([]string, len(reasons))
-	for i, r := range reasons {
-		msgs[i] = r.Message
+func unfit(label string, reasons []Reason) Failure {
+	f := Failure{Class: ClassPolicyDenied, Message: Refusals(label, reasons), Hint: "Change the job, or ask the machine's owner to allow it there."}
+	for _, r := range reasons {
 		if r.Code != ReasonPolicy {
 			f.Class = ClassCapabilityMissing
-			f.Hint = "submit to a pool (target self or workspace) or to a runner that has what the job requires"
+			f.Hint = "Submit to a pool (target self or workspace) or to a runner that has what the job requires."
 		}
 	}
-	if hint := reasons[0].Hint; f.Class == ClassPolicyDenied && hint != "" {
-		f.Hint += " there: `" + hint + "`"
+	if len(reasons) == 1 && f.Class == ClassPolicyDenied && reasons[0].Hint != "" {
+		f.Hint = fmt.Sprintf("Change the job, or ask the machine's owner to allow it there: `%s`.", reasons[0].Hint)
 	}
-	f.Message = strings.Join(msgs, "; ")
 	return f
 }
 
@@ -259,16 +252,16 @@ func Expire(j Job, p JobPayload, gone bool, now time.Time) Decision {
 	case j.State == JobRunning && atDeadline:
 		f := &Failure{
 			Class: ClassTimeout, Message: "the attempt's deadline passed and its runner had not reported",
-			Hint: "raise `timeout` in the spec, or look at the log for what took so long",
+			Hint: "Raise `timeout` in the spec, or look at the log for what took so long.",
 		}
 		return settle(j, AttemptEnd{State: AttemptTimedOut, At: now, Failure: f}, JobTimedOut, f, now)
 	}
 	f := Failure{
 		Class: ClassRunnerLost, Message: "the runner went silent and its lease ran out",
-		Hint: "see whether the machine is up: `runnerctl status` there, list_runners here",
+		Hint: "See whether the machine is up: `runnerctl status` there, list_runners here.",
 	}
 	if gone {
-		f.Message, f.Hint = "the runner was unpaired while it ran the job", "submit the job again"
+		f.Message, f.Hint = "the runner was unpaired while it ran the job", "Submit the job again."
 	}
 	lost := AttemptEnd{State: AttemptLost, At: now, Failure: &f}
 	switch {

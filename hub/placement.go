@@ -36,6 +36,24 @@ type Reason struct {
 	Code    ReasonCode
 	Message string
 	Hint    string // a command that would help on the runner's machine, or ""
+	// Lines is the same for a list that names the runner above: the rule with what breaks it, then the command. "" for what
+	// is not of the owner's policy.
+	Lines string
+}
+
+// Refusals is what several reasons come to: a sentence, or what a runner's owner does not allow as a list.
+func Refusals(label string, reasons []Reason) string {
+	lines, sentences := []string{fmt.Sprintf("the owner of %s does not allow it:", label)}, make([]string, len(reasons))
+	for i, r := range reasons {
+		sentences[i] = r.Message
+		if r.Lines != "" {
+			lines = append(lines, "  "+strings.ReplaceAll(r.Lines, "\n", "\n  "))
+		}
+	}
+	if len(reasons) > 1 && len(lines) == len(reasons)+1 {
+		return strings.Join(lines, "\n")
+	}
+	return strings.Join(sentences, "; ")
 }
 
 // Demand is what a job asks of the machine that runs it.

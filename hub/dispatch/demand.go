@@ -51,7 +51,7 @@ func refusals(r hub.Runner, needs []policy.Need) []hub.Reason {
 	var out []hub.Reason
 	for _, v := range policy.CheckNeeds(allowed, needs) {
 		out = append(out, hub.Reason{
-			Code: hub.ReasonPolicy, Message: fmt.Sprintf("the owner of %s does not allow it: %s", r.Label, v), Hint: v.Allow,
+			Code: hub.ReasonPolicy, Message: fmt.Sprintf("the owner of %s does not allow it: %s", r.Label, v), Hint: v.Allow, Lines: v.Lines(),
 		})
 	}
 	return out

@@ -1,6 +1,7 @@
 package dispatch_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,6 +38,38 @@ func TestAJobThatNoOwnerAllowsIsToldAtOnceAndHandedToNobody(t *testing.T) {
 		lab.policy = "{}"
 		if l := lab.take(); l.JobID != got.Job.Job.ID {
 			t.Errorf("leased %s", l.JobID)
+		}
+	})
+}
+
+// What an owner does not allow is a list with a command for each rule, told once.
+func TestSeveralRulesInTheWay(t *testing.T) {
+	onStores(t, func(t backend) {
+		w := newWorld(t)
+		box := w.machine(self(w.ann), label("box"))
+		box.policy = onlyPostgres
+		box.none()
+		text := specText("image: busybox\nservices: {web: {image: postgres, privileged: true, cap_add: [NET_ADMIN]}}\n")
+		list := "he owner of box does not allow it:\n" +
+			"  images: the job's container runs the image docker.io/library/busybox:latest, which is not among those that are allowed\n" +
+			"    allow it: runnerctl policy set images+=docker.io/library/busybox\n" +
+			"  privileged: the service web asks to be privileged\n    allow it: runnerctl policy set privileged=true\n" +
+			"  cap_add: the service web asks for the capability NET_ADMIN\n    allow it: runnerctl policy set cap_add+=NET_ADMIN"
+		got, err := w.s.Submit(w.ctx, w.ann, request(text))
+		w.must(err)
+		if len(got.Notices) != 1 || got.Notices[0].Message != "The job is stored, but t"+list {
+			t.Errorf("submit says %+v", got.Notices)
+		}
+		all := "allow it on box: `runnerctl policy set images+=docker.io/library/busybox`, `runnerctl policy set privileged=true`, `runnerctl policy set cap_add+=NET_ADMIN`."
+		e := w.explain(w.ann, got.Job.Job.ID)
+		if !strings.HasSuffix(e.Summary, "the owner of box does not allow it, for 3 reasons.") || !strings.Contains(strings.Join(e.Next, "\n"), all) {
+			t.Errorf("it is explained by %q, %q", e.Summary, e.Next)
+		}
+		job := w.submit(text, target("box"))
+		box.none()
+		e = w.explain(w.ann, job.ID)
+		if e.Summary != "The job was rejected (policy_denied): t"+list || !slices.Contains(e.Next, "Once it is allowed, run it again with retry_job.") {
+			t.Errorf("it is explained by %q, %q", e.Summary, e.Next)
 		}
 	})
 }

@@ -48,7 +48,7 @@ func (s *Service) Check(ctx context.Context, p hub.Principal, r JobRequest) (Che
 	if at.ready > 0 {
 		out.Summary = fmt.Sprintf("The spec is valid and %s could start it now.", count(at.ready, "runner"))
 	} else {
-		out.Summary = "The spec is valid, but " + fullStop(at.why())
+		out.Summary = "The spec is valid, but " + fullStop(at.why(false))
 	}
 	return out, nil
 }

@@ -53,7 +53,7 @@ func (s *Service) explainQueued(ctx context.Context, out *Explanation, c caller,
 	case at.ready > 0:
 		out.Summary = fmt.Sprintf("%s and is about to be handed to a runner.", waits)
 	default:
-		out.Summary = fmt.Sprintf("%s: %s", waits, fullStop(at.why()))
+		out.Summary = fmt.Sprintf("%s: %s", waits, fullStop(at.why(false)))
 	}
 	if _, personal := j.Owner.User(); personal && ahead > 0 {
 		shares, err := s.store.Shares(ctx, j.QueueKey())
@@ -158,7 +158,7 @@ func (s *Service) explainEnded(ctx context.Context, out *Explanation, c caller, 
 		out.Runners = at.list
 		out.Next = append(out.Next, at.steps()...)
 	}
-	out.Next = append(out.Next, "Run it again with retry_job.")
+	out.Next = append(out.Next, again(j))
 	if j.Attempt == 0 {
 		return nil
 	}
@@ -174,6 +174,21 @@ func (s *Service) explainEnded(ctx context.Context, out *Explanation, c caller, 
 		out.Next = append(out.Next, "Read more of its log with read_job_log.")
 	}
 	return err
+}
+
+// again says when it is of use to run the same job once more.
+func again(j hub.Job) string {
+	if j.Failure != nil {
+		switch j.Failure.Class {
+		case hub.ClassPolicyDenied:
+			return "Once it is allowed, run it again with retry_job."
+		case hub.ClassSpecInvalid:
+			return "It would fail again as it is: mend it, and submit it with submit_job."
+		case hub.ClassCapabilityMissing, hub.ClassNoRunner:
+			return "Once a machine can take it, run it again with retry_job."
+		}
+	}
+	return "Run it again with retry_job."
 }
 
 // endedWords says how a job ended that did not succeed. The class is left out where it only repeats the state.

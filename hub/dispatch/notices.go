@@ -67,7 +67,7 @@ func (s *Service) notices(ctx context.Context, c caller, q hub.QueuedJob) []Noti
 		s.placeable.note(kind, now)
 		return nil
 	}
-	n := Notice{Code: p.main(), Message: "The job is stored, but " + fullStop(p.why())}
+	n := Notice{Code: p.main(), Message: "The job is stored, but " + fullStop(p.why(true))}
 	if steps := p.steps(); len(steps) > 0 {
 		n.Hint = steps[0]
 	}

@@ -11,8 +11,9 @@ import (
 // maxSteps is how many pieces of advice an answer has.
 const maxSteps = 8
 
-// why says in a clause why no runner starts the job now.
-func (p placement) why() string {
+// why says in a clause why no runner starts the job now. whole asks for a list where there is one, for an answer that
+// does not tell each runner's reasons besides.
+func (p placement) why(whole bool) string {
 	own := p.list[:len(p.runners)]
 	one := func(c hub.ReasonCode, verb, verbs string) string {
 		n := p.codes[c]
@@ -28,6 +29,10 @@ func (p placement) why() string {
 		return "no runner is paired that it could run on"
 	case p.eligible == 0 && len(own) > 1 && p.denied == len(own):
 		return fmt.Sprintf("the owners of all %d runners do not allow it: %s", len(own), sentence(own[0].Reasons[:1]))
+	case p.eligible == 0 && len(own) == 1 && whole:
+		return hub.Refusals(own[0].Label, own[0].Reasons)
+	case p.eligible == 0 && len(own) == 1 && p.denied == 1 && len(own[0].Reasons) > 1:
+		return fmt.Sprintf("the owner of %s does not allow it, for %d reasons", own[0].Label, len(own[0].Reasons))
 	case p.eligible == 0 && len(own) == 1:
 		return sentence(own[0].Reasons)
 	case p.eligible == 0:
@@ -61,6 +66,9 @@ func (p placement) steps() []string {
 	}
 	var each []string
 	for _, r := range p.list {
+		if step := allowance(r); step != "" {
+			each = append(each, step)
+		}
 		for _, x := range r.Reasons {
 			if step := advice(r, x); step != "" {
 				each = append(each, step)
@@ -72,6 +80,20 @@ func (p placement) steps() []string {
 	return out[:min(len(out), maxSteps)]
 }
 
+// allowance is what helps against what a runner's owner does not allow; "" where that is nothing.
+func allowance(r RunnerReason) string {
+	var commands []string
+	for _, x := range r.Reasons {
+		if x.Code == hub.ReasonPolicy && x.Hint != "" {
+			commands = append(commands, "`"+x.Hint+"`")
+		}
+	}
+	if len(commands) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Change the job, choose another target, or allow it on %s: %s.", r.Label, strings.Join(commands, ", "))
+}
+
 // advice is what helps against one reason; "" where it needs none of its own.
 func advice(r RunnerReason, x hub.Reason) string {
 	switch x.Code {
@@ -79,14 +101,12 @@ func advice(r RunnerReason, x hub.Reason) string {
 		if r.Eligible {
 			return fmt.Sprintf("Start %s: `runnerctl run` on that machine.", r.Label)
 		}
-	case hub.ReasonPolicy:
-		return fmt.Sprintf("%s; change the job, choose another target, or allow it on that machine: `%s`.", x.Message, x.Hint)
 	case hub.ReasonUpdateRequired:
 		return fmt.Sprintf("Update runnerctl on %s.", r.Label)
 	case hub.ReasonMissingCapability:
-		return fmt.Sprintf("%s; drop it from `requires`, or choose another target.", x.Message)
+		return fmt.Sprintf("Choose another target, or drop it from `requires`: %s.", x.Message)
 	case hub.ReasonMissingLabel:
-		return fmt.Sprintf("%s; drop it from `labels`, or pair a machine that carries it.", x.Message)
+		return fmt.Sprintf("Pair a machine that carries it, or drop it from `labels`: %s.", x.Message)
 	case hub.ReasonBusy:
 		if r.Eligible {
 			return fmt.Sprintf("Wait for a slot on %s, or raise its `--slots`.", r.Label)
@@ -103,10 +123,10 @@ func sentence(reasons []hub.Reason) string {
 	return strings.Join(out, " and ")
 }
 
-// fullStop ends a text that may have an end already.
+// fullStop ends a text that may have an end already. One of several lines ends in a program's words, or in a command.
 func fullStop(text string) string {
 	text = strings.TrimRight(text, " \n")
-	if text == "" || strings.HasSuffix(text, "!") || strings.HasSuffix(text, "?") {
+	if text == "" || strings.Contains(text, "\n") || strings.HasSuffix(text, "!") || strings.HasSuffix(text, "?") {
 		return text
 	}
 	return strings.TrimRight(text, ".") + "."

@@ -162,13 +162,13 @@ func (s *Service) sweepJob(ctx context.Context, q hub.QueuedJob, runners []hub.R
 	case gone:
 		f = hub.Failure{
 			Class: hub.ClassNoRunner, Message: "the runner that the job was for was unpaired",
-			Hint: "submit it again to another target; list_runners shows yours",
+			Hint: "Submit it again to another target; list_runners shows yours.",
 		}
 	case !since.IsZero() && now.Sub(since) >= s.policy.NoRunnerTimeout:
 		f = hub.Failure{
 			Class:   hub.ClassNoRunner,
 			Message: fmt.Sprintf("no runner that could take it was online for %s", s.policy.NoRunnerTimeout),
-			Hint:    "start one with `runnerctl run`; explain_job says what each runner lacks",
+			Hint:    "Start one with `runnerctl run`; explain_job says what each runner lacks.",
 		}
 	default:
 		return nil

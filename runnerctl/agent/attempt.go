@@ -110,7 +110,7 @@ func (t *attempt) spec() (*topology.Spec, *report) {
 	if err != nil {
 		return nil, &report{Fail: &failReport{
 			Class: string(topology.ClassSpecInvalid), Message: clip("This runner cannot read the job's spec: "+err.Error(), maxMessage),
-			Hint: fmt.Sprintf("the runner is %s; install the hub's release on the machine if the spec is right", mcp.Version),
+			Hint: fmt.Sprintf("The runner is %s. Install the hub's release on the machine if the spec is right.", mcp.Version),
 		}}
 	}
 	if ms := t.lease.TimeoutMS; ms > 0 { // the hub's default, where the spec names none
@@ -217,12 +217,12 @@ func spoolFault(err error) *failReport {
 	if isDiskFull(err) {
 		return &failReport{
 			Class: string(topology.ClassDiskFull), Message: "The runner's disk is full: there is no room for the job's log.",
-			Hint: "free some space on the runner's machine",
+			Hint: "Free some space on the runner's machine.",
 		}
 	}
 	return &failReport{
 		Class: string(topology.ClassInternal), Message: clip("The runner cannot keep the job's log: "+err.Error(), maxMessage),
-		Hint: "see whether the runner may write to its spool directory",
+		Hint: "See whether the runner may write to its spool directory.",
 	}
 }
 

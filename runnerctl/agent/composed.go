@@ -28,7 +28,7 @@ func (t *attempt) compose(ctx context.Context, work *topology.Work, obs topology
 		return nil
 	}
 	if t.a.cfg.Compose == nil {
-		return fail(&topology.Failure{Class: topology.ClassSpecInvalid, Message: "This runner reads no Compose files.", Hint: "run the job on another one"})
+		return fail(&topology.Failure{Class: topology.ClassSpecInvalid, Message: "This runner reads no Compose files.", Hint: "Run the job on another one."})
 	}
 	begin := time.Now()
 	ctx, cancel := untilTimeout(ctx, work.Spec)

@@ -86,7 +86,7 @@ func simpler(r *report, cause error) *report {
 	}
 	return &report{Fail: &failReport{
 		Class: "internal", Message: clip("The job ended as "+r.Result.Status+", but the hub refused the report: "+message, maxMessage),
-		Hint: "see whether hub and runner are of the same release",
+		Hint: "See whether hub and runner are of the same release.",
 	}}
 }
 

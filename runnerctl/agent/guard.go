@@ -181,14 +181,17 @@ func admit(p *policy.Policy, spec *topology.Spec) (*topology.Spec, *topology.Fai
 		}
 		found = []policy.Violation{*v}
 	}
-	said, allow := make([]string, len(found)), make([]string, 0, len(found))
-	for i, v := range found {
-		said[i] = v.String()
-		allow = append(allow, "`"+v.Allow+"`")
-	}
-	return nil, &topology.Failure{
+	f := &topology.Failure{
 		Class: topology.ClassPolicyDenied, Container: found[0].Container,
-		Message: fmt.Sprintf("The owner of this runner does not allow it: %s.", strings.Join(said, "; ")),
-		Hint:    "change the job, or ask the machine's owner, who can allow it there with " + strings.Join(allow, " and "),
+		Message: "The owner of this runner does not allow it:", Hint: "Change the job, or ask the machine's owner, who can allow it there.",
 	}
+	if len(found) == 1 {
+		f.Message += " " + found[0].String() + "."
+		f.Hint = fmt.Sprintf("Change the job, or ask the machine's owner, who can allow it there with `%s`.", found[0].Allow)
+		return nil, f
+	}
+	for _, v := range found {
+		f.Message += "\n" + v.Lines()
+	}
+	return nil, f
 }

@@ -78,7 +78,7 @@ func without(spec *topology.Spec, spent time.Duration) *topology.Spec {
 
 func (t *attempt) source(ctx context.Context, s *topology.Source, dir string, say func(string)) (string, *topology.Failure) {
 	if t.a.cfg.Sources == nil {
-		return "", &topology.Failure{Class: topology.ClassSource, Message: "This runner gets no sources.", Hint: "run the job on another one, or without a source"}
+		return "", &topology.Failure{Class: topology.ClassSource, Message: "This runner gets no sources.", Hint: "Run the job on another one, or without a source."}
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		f := spoolFault(err)

@@ -89,6 +89,6 @@ func (a *Agent) interrupted(ctx context.Context, e *entry, log *logSpool) {
 	const message = "The runner was killed or its machine went down while it ran this job."
 	_ = log.Append(ctx, topology.Record{Time: time.Now(), Stream: topology.System, Data: []byte(message + "\n")})
 	e.report = &report{Fail: &failReport{
-		Class: "runner_lost", Message: message, Hint: "see the runner's log on its machine for why",
+		Class: "runner_lost", Message: message, Hint: "See the runner's log on its machine for why.",
 	}}
 }

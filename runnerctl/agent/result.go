@@ -85,7 +85,7 @@ func failureOf(r topology.Result) *mcp.Failure {
 // internal is the result of an execution that went wrong by our own fault.
 func internal(message string) topology.Result {
 	return topology.Result{Status: topology.Failed, Failure: &topology.Failure{
-		Class: topology.ClassInternal, Message: message, Hint: "look at the runner's log; it is a fault of the runner's and not of the job's",
+		Class: topology.ClassInternal, Message: message, Hint: "Look at the runner's log; it is a fault of the runner's and not of the job's.",
 	}}
 }
 

@@ -22,9 +22,14 @@ func exit(io *iostreams.IOStreams, r mcp.WaitJobResult) error {
 		io.Note(" with exit code %d", *r.ExitCode)
 	}
 	if r.Failure != nil {
-		io.Note(": %s", strings.TrimRight(r.Failure.Message, ". \n"))
+		class := ""
 		if r.Failure.Class != r.State { // as with a job that was canceled
-			io.Note(" (%s)", r.Failure.Class)
+			class = " (" + r.Failure.Class + ")"
+		}
+		if message := strings.TrimRight(r.Failure.Message, " \n"); strings.Contains(message, "\n") {
+			io.Note("%s: %s", class, message) // it ends in what a program wrote, or in a command
+		} else {
+			io.Note(": %s%s", strings.TrimRight(message, "."), class)
 		}
 		if r.Failure.Hint != "" {
 			io.Note("\n  hint: %s", cmdutil.Commands(r.Failure.Hint))

@@ -85,6 +85,22 @@ func TestTheExitCodeIsTheJobs(t *testing.T) {
 	}
 }
 
+// The end of a message of several lines is not ours: nothing is put behind it or taken off.
+func TestWhyAJobFailed(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]string{
+		"It broke.":                        "job job_1 failed with exit code 7: It broke (script)\n",
+		"Its last lines:\ndone.":           "job job_1 failed with exit code 7 (script): Its last lines:\ndone.\n",
+		"It is full.\n  allow it: set a=b": "job job_1 failed with exit code 7 (script): It is full.\n  allow it: set a=b\n",
+	} {
+		end := ended("failed", 7)
+		end.Failure = &mcp.Failure{Class: "script", Message: message}
+		if _, _, stderr := run(t.Context(), &script{answers: []any{end}}, follow.Options{}); stderr != want {
+			t.Errorf("%q, want %q", stderr, want)
+		}
+	}
+}
+
 func TestAnInterruptionLeavesTheJob(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -230,7 +230,7 @@ func TestServices(t *testing.T) {
 		words    string
 	}{
 		"healthy":                 {services{"db": svc("hang", check("ok"))}, "ok", "succeeded", ""},
-		"never healthy":           {services{"db": svc("hang", check("fail"))}, "ok", "failed service_unhealthy db", "failed 3 times in a row and last exited with code 5. The healthcheck said: it broke"},
+		"never healthy":           {services{"db": svc("hang", check("fail"))}, "ok", "failed service_unhealthy db", "failed 3 times in a row and last exited with code 5. The healthcheck's last lines:\nit broke\nThe service wrote nothing."},
 		"fails early":             {services{"db": svc("fail", check("fail"))}, "hang", "failed service_unhealthy db", "exited with code 5 after 0s. Its last lines:\nit broke"},
 		"fails without a check":   {services{"db": svc("fail", nil)}, "hang", "failed service_unhealthy db", "it broke"},
 		"ends early with a check": {services{"db": svc("ok", check("fail"))}, "hang", "failed service_unhealthy db", "exited with code 0"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/runnerhub/runnerhub/topology"
@@ -117,12 +118,18 @@ func (x *execution) serviceEnded(svc *service) error {
 
 func unhealthy(svc *service, failures int, last *probeError, words []string) error {
 	message := fmt.Sprintf("The service %s did not become healthy: its healthcheck failed %d times in a row and last %s.", svc.name, failures, last.how)
-	if len(words) > 0 {
-		message += " The healthcheck said: " + words[len(words)-1]
+	lines := svc.log.tail.lines(tailLines)
+	own := quote(lines)
+	if len(words) > 0 { // whole lines, so that what follows is not taken for theirs
+		message += " The healthcheck's last lines:\n" + strings.Join(words, "\n")
+		own = "\nThe service wrote nothing."
+		if len(lines) > 0 {
+			own = "\nThe service's last lines:\n" + strings.Join(lines, "\n")
+		}
 	}
 	return &failureError{topology.Failure{
 		Class: topology.ClassServiceUnhealthy, Container: svc.name,
-		Message: message + quote(svc.log.tail.lines(tailLines)),
+		Message: message + own,
 		Hint:    fmt.Sprintf("Check services.%s.healthcheck (test, retries, start_period) and the service's log.", svc.name),
 	}}
 }

@@ -18,7 +18,7 @@ func Open(string, func() (string, error)) (topology.Engine, error) {
 	return nil, &topology.EngineError{
 		Kind: topology.KindInvalid, Op: "run jobs without an image",
 		Err:  fmt.Errorf("not supported on %s: a job's processes could not be found again to be ended", runtime.GOOS),
-		Hint: "name an image in the job",
+		Hint: "Name an image in the job.",
 	}
 }
 

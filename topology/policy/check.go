@@ -27,6 +27,15 @@ func (v Violation) String() string {
 	return fmt.Sprintf("%s (rule %s)", v.Message, v.Rule)
 }
 
+// Lines is the violation as a line for a person and one with the command that would allow it, for a list of several.
+func (v Violation) Lines() string {
+	out := fmt.Sprintf("%s: %s", v.Rule, v.Message)
+	if v.Allow != "" {
+		out += "\n  allow it: " + v.Allow
+	}
+	return out
+}
+
 // Check compares a job with a policy and returns every rule that it breaks, in a
 // fixed order; none says that the job may run. A nil policy is the default one.
 // when is the machine's own time, for Hours; the zero time leaves hours out.
@@ -138,7 +147,7 @@ var rules = map[Rule]rule{
 		func(p *Policy, v string) bool {
 			return slices.Contains(p.CapAdd, "ALL") || slices.Contains(p.CapAdd, v)
 		},
-		says("asks for the capability %s (cap_add)"), more(RuleCapAdd, same),
+		says("asks for the capability %s"), more(RuleCapAdd, same),
 	},
 	RuleHostModes: {
 		func(p *Policy, v string) bool { return slices.Contains(p.HostModes, HostMode(v)) },

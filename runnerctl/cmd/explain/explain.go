@@ -83,8 +83,10 @@ func text(res mcp.ExplainJobResult) string {
 		b.WriteString("\nrunners:\n")
 	}
 	for _, r := range res.Runners {
+		label := r.Label
 		for _, why := range r.Reasons {
-			fmt.Fprintf(&b, "  %-20s %-18s %s\n", r.Label, why.Code, why.Message)
+			fmt.Fprintf(&b, "  %-20s %-18s %s\n", label, why.Code, why.Message)
+			label = "" // named once
 		}
 	}
 	if len(res.Next) > 0 {

@@ -3,7 +3,6 @@ package policy
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 
@@ -85,11 +84,7 @@ func tell(o *Options, found []policy.Violation) error {
 		return o.F.IO.Say("the policy allows this job\n")
 	}
 	for _, v := range found {
-		line := fmt.Sprintf("%s: %s", v.Rule, v.Message)
-		if v.Allow != "" {
-			line += "\n  allow it: " + v.Allow
-		}
-		if err := o.F.IO.Say("%s\n", line); err != nil {
+		if err := o.F.IO.Say("%s\n", v.Lines()); err != nil {
 			return err
 		}
 	}
