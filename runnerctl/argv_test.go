@@ -98,8 +98,14 @@ func TestArgv(t *testing.T) {
 		argv[logs.Options]{line: "job_1 -f --grep x", refused: "follow"},
 		argv[logs.Options]{line: "job_1 -f --json", refused: "follow"})
 	testArgv(t, "mcp", mcpcmd.New, func(o *mcpcmd.Options) { o.F = nil },
-		argv[mcpcmd.Options]{line: ""},
-		argv[mcpcmd.Options]{line: "serve", refused: "unknown command"})
+		argv[mcpcmd.Options]{line: "", want: mcpcmd.Options{Name: "runnerhub"}},
+		argv[mcpcmd.Options]{line: "serve", refused: "unknown command"},
+		argv[mcpcmd.Options]{line: "install codex --name x_1 --project -y", want: mcpcmd.Options{Client: "codex", Name: "x_1", Project: true, Yes: true}},
+		argv[mcpcmd.Options]{line: "uninstall cursor --dry-run", want: mcpcmd.Options{Client: "cursor", Name: "runnerhub", DryRun: true}},
+		argv[mcpcmd.Options]{line: "install", refused: "arg"},
+		argv[mcpcmd.Options]{line: "install emacs", refused: "claude-code, vscode, cursor, codex, claude-desktop"},
+		argv[mcpcmd.Options]{line: "install claude-desktop --project", refused: "--project"},
+		argv[mcpcmd.Options]{line: "install codex --name a.b", refused: "--name"})
 	testArgv(t, "pair", pair.New, func(o *pair.Options) { o.F = nil },
 		argv[pair.Options]{line: "--hub h --label l --labels a,b --workspace w --api-key-stdin --insecure-storage --json",
 			want: pair.Options{Hub: "h", Label: "l", Labels: []string{"a", "b"}, Workspace: "w", KeyStdin: true, Insecure: true, JSON: true}},

@@ -112,6 +112,7 @@ func (m *machine) start(stdin string, change func(*cmdutil.Factory), args ...str
 		IO:     &iostreams.IOStreams{In: strings.NewReader(stdin), Out: g.out, Err: g.err, InTTY: m.tty, OutTTY: m.tty, ErrTTY: m.tty, Color: m.tty},
 		Getenv: func(name string) string { return m.env[name] },
 		Now:    func() time.Time { return m.begun }, ConfigDir: filepath.Join(m.dir, "config"), StateDir: filepath.Join(m.dir, "state"),
+		HomeDir: filepath.Join(m.dir, "home"), SettingsDir: filepath.Join(m.dir, "settings"),
 		Keyring:     m.keyring,
 		NewExecutor: func(context.Context) (topology.Executor, error) { return m.executor, nil },
 		Signals:     func() (<-chan struct{}, func()) { return g.signal, func() {} },

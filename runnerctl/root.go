@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/adrg/xdg"
 	"github.com/spf13/cobra"
 
 	"github.com/runnerhub/runnerhub/mcp"
@@ -49,8 +50,10 @@ func Main() int {
 		return code
 	}
 	config, state := cmdutil.DefaultDirs()
+	settings, _ := os.UserConfigDir() // without a home there is none
 	f := &cmdutil.Factory{
 		IO: iostreams.System(), Getenv: os.Getenv, Now: time.Now, ConfigDir: config, StateDir: state,
+		HomeDir: xdg.Home, SettingsDir: settings,
 		Keyring:      keyring.OpenSystem(0),
 		Compose:      compose.Load,
 		SurveyEngine: func(ctx context.Context) topology.Survey { return docker.SurveyEngine(ctx, docker.Options{}) },

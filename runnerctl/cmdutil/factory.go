@@ -35,6 +35,8 @@ type Factory struct {
 	ConfigDir   string // profiles, and the credentials where there is no keyring
 	StateDir    string // spools and locks of runners
 	ProfileName string // --profile
+	HomeDir     string // the person's
+	SettingsDir string // where other programs keep what a person sets
 
 	// Keyring is the system's.
 	Keyring keyring.Store

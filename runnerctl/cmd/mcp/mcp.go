@@ -11,28 +11,42 @@ import (
 )
 
 // Options is what the command line says.
-type Options struct{ F *cmdutil.Factory }
+type Options struct {
+	F *cmdutil.Factory
 
-// New makes the command; run replaces its body in tests.
+	// Of install and uninstall.
+	Client  string
+	Name    string // of the server, in the client's configuration
+	Project bool
+	Yes     bool
+	DryRun  bool
+}
+
+// New makes the command; run replaces the bodies of it and its subcommands in tests.
 func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.Command {
-	if run == nil {
-		run = serve
-	}
 	o := &Options{F: f}
-	return &cobra.Command{
+	body := func(own func(context.Context, *Options) error) func(context.Context, *Options) error {
+		if run != nil {
+			return run
+		}
+		return own
+	}
+	c := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve the hub's tools to an AI client, over standard input and output",
 		Long: "Serve the hub's tools to an AI client that starts this command: an MCP server on standard input and output, which\n" +
 			"passes everything on to the hub with the key that `runnerctl login` has kept. So no client's configuration holds a\n" +
 			"key. It outlives a restart of the hub, and takes up a new key when the old one is refused.",
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
+		RunE: func(c *cobra.Command, _ []string) error { return body(serve)(c.Context(), o) },
 	}
+	c.AddCommand(newInstall(o, body(install)), newUninstall(o, body(uninstall)))
+	return c
 }
 
 func serve(ctx context.Context, o *Options) error {
 	if o.F.IO.InTTY {
-		o.F.IO.Note("This speaks MCP on standard input and output, for an AI client that starts it. End it with Ctrl-D.\n")
+		o.F.IO.Note("This speaks MCP on standard input and output, for an AI client that starts it: see `runnerctl mcp install --help`. End it with Ctrl-D.\n")
 	}
 	return mcpstdio.Serve(ctx, mcpstdio.Config{In: o.F.IO.In, Out: o.F.IO.Out, Open: o.F.Person, Note: o.F.IO.Note})
 }
