@@ -40,9 +40,9 @@ func runProblemTests(t *testing.T, tests map[string]problemTest) {
 func TestTextProblems(t *testing.T) {
 	t.Parallel()
 	runProblemTests(t, map[string]problemTest{
-		"empty":                  {"", topology.ProblemEmpty, `line 1, column 1: the spec is empty; it needs at least an image`},
-		"comments only":          {"# nothing\n", topology.ProblemEmpty, `line 1, column 1: the spec is empty; it needs at least an image`},
-		"null document":          {"---\n", topology.ProblemEmpty, `line 2, column 1: the spec is empty; it needs at least an image`},
+		"empty":                  {"", topology.ProblemEmpty, `line 1, column 1: the spec is empty; write an image, and a command or steps`},
+		"comments only":          {"# nothing\n", topology.ProblemEmpty, `line 1, column 1: the spec is empty; write an image, and a command or steps`},
+		"null document":          {"---\n", topology.ProblemEmpty, `line 2, column 1: the spec is empty; write an image, and a command or steps`},
 		"a list":                 {"- image: a", topology.ProblemType, `line 1, column 1: must be a mapping (name: value), not a list`},
 		"a word":                 {"image", topology.ProblemType, `line 1, column 1: must be a mapping (name: value), not text`},
 		"a number":               {"42", topology.ProblemType, `line 1, column 1: must be a mapping (name: value), not a number`},

@@ -45,7 +45,7 @@ func readYAML(data []byte) (*node, *Problem) {
 func emptySpec(at position) *Problem {
 	return &Problem{
 		Line: at.line, Column: at.col, Code: ProblemEmpty,
-		Message: "the spec is empty", Hint: "it needs at least an image",
+		Message: "the spec is empty", Hint: "write an image, and a command or steps",
 	}
 }
 

@@ -5,7 +5,11 @@ package topology
 
 var jobStrangers = strangers{
 	refused: merged(hints(ComposeTop()), misplaced(ComposeService(), "it belongs in a service"), map[string]string{
-		"matrix": "submit one job for each combination",
+		"matrix":   "submit one job for each combination",
+		"on":       "a job starts when it is submitted: have what learns of the event call `runnerctl submit`",
+		"schedule": "a job starts when it is submitted: have cron or a systemd timer call `runnerctl submit`",
+		"cron":     "a job starts when it is submitted: have cron or a systemd timer call `runnerctl submit`",
+		"needs":    "jobs do not wait for each other: write the parts as steps of one job, or submit the next one when the first has ended",
 	}),
 	meant: map[string]string{
 		"files":             `it belongs under "source"`,

@@ -108,6 +108,8 @@ var matchers = []matcher{
 	match("docker", Failure, `did not complete successfully: exit code: \d+`, "did not complete successfully"),
 
 	// Shells and what they call.
+	match("shell", Cause, `(invalid|unrecognized|unknown|illegal|unexpected) (option|argument|flag|command|subcommand)`,
+		"nvalid ", "nrecognized ", "nknown ", "llegal ", "nexpected "),
 	match("shell", Cause, `: (command )?not found$`, "not found"),
 	match("shell", Cause, `: (unbound variable|parameter not set)`, "unbound variable", "parameter not set"),
 	match("shell", Cause, `: (No such file or directory|Permission denied|Connection refused|No space left on device|Is a directory|Not a directory|Read-only file system|Operation not permitted)( |$|\))`,

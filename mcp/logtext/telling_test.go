@@ -101,4 +101,7 @@ var telling = map[string][]string{
 		"bash: line 1: X: unbound variable",
 		"sh: 1: Syntax error: Unterminated quoted string",
 	},
+	"usage": {
+		"nc: invalid option -- 'k'",
+	},
 }

@@ -63,7 +63,10 @@ func explain(ctx context.Context, o *Options) error {
 				return err
 			}
 		}
-		return showLog(o, res.LogTail)
+		if err := showLog(o, "what its log says of the failure", res.Telling); err != nil {
+			return err
+		}
+		return showLog(o, "end of the log", res.LogTail)
 	})
 }
 
@@ -161,16 +164,16 @@ func cacheLine(c mcp.CacheResult) string {
 	return line
 }
 
-// showLog prints the end of the log behind the rest: one text, in one place.
-func showLog(o *Options, tail []mcp.LogLine) error {
-	if len(tail) == 0 {
+// showLog prints lines of the log behind the rest: one text, in one place.
+func showLog(o *Options, title string, lines []mcp.LogLine) error {
+	if len(lines) == 0 {
 		return nil
 	}
-	if err := o.F.IO.Say("\nend of the log:\n"); err != nil {
+	if err := o.F.IO.Say("\n%s:\n", title); err != nil {
 		return err
 	}
 	p := &follow.Printer{IO: o.F.IO.AllTo(o.F.IO.Out, o.F.IO.OutTTY)}
-	for _, l := range tail {
+	for _, l := range lines {
 		if err := p.Print(l); err != nil {
 			return err
 		}
