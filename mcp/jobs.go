@@ -40,6 +40,7 @@ type Notice struct {
 // CheckJobArgs is a submit that stores nothing.
 type CheckJobArgs struct {
 	JobRequest
+	SourceFollows bool `json:"source_follows,omitempty" jsonschema:"the spec gets an uploaded archive as its source before it is submitted"`
 }
 
 // CheckJobResult says whether a spec is valid and who could run it.

@@ -63,6 +63,7 @@ func checkJob(s Services) Operation {
 		if err != nil {
 			return mcp.CheckJobResult{}, err
 		}
+		r.SourceFollows = in.SourceFollows
 		got, err := s.Jobs.Check(ctx, p, r)
 		if err != nil {
 			return mcp.CheckJobResult{}, err

@@ -19,7 +19,7 @@ func (s *Service) Check(ctx context.Context, p hub.Principal, r JobRequest) (Che
 	if err := checkSubmit(r, ""); err != nil {
 		return CheckResult{}, err
 	}
-	pl, problems, err := s.parse(r.Spec)
+	pl, problems, err := s.parse(r.Spec, r.SourceFollows)
 	if err != nil {
 		return CheckResult{}, err
 	}

@@ -21,7 +21,7 @@ type plan struct {
 
 // parse validates a spec and applies the policy's defaults. The problems are
 // what the caller can mend; an error is for a spec that is not looked at.
-func (s *Service) parse(text []byte) (plan, []SpecProblem, error) {
+func (s *Service) parse(text []byte, sourceFollows bool) (_ plan, problems []SpecProblem, _ error) {
 	if int64(len(text)) > s.policy.MaxSpecBytes {
 		return plan{}, nil, hub.Errorf(hub.TooLarge, "the spec has %d bytes and may have %d", len(text), s.policy.MaxSpecBytes).
 			WithHint("keep files and data out of the spec").
@@ -34,7 +34,11 @@ func (s *Service) parse(text []byte) (plan, []SpecProblem, error) {
 		}
 		return plan{}, []SpecProblem{{Code: topology.ProblemInvalid, Message: err.Error()}}, nil
 	}
-	if problems := append(sourceless(spec), s.beyondPolicy(spec)...); len(problems) > 0 {
+	problems = s.beyondPolicy(spec)
+	if !sourceFollows {
+		problems = append(sourceless(spec), problems...)
+	}
+	if len(problems) > 0 {
 		return plan{}, problems, nil
 	}
 	canonical, err := spec.Canonical()

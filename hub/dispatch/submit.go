@@ -25,7 +25,7 @@ func (s *Service) Submit(ctx context.Context, p hub.Principal, r SubmitRequest) 
 	if err := checkSubmit(r.JobRequest, r.IdempotencyKey); err != nil {
 		return SubmitResult{}, err
 	}
-	pl, problems, err := s.parse(r.Spec)
+	pl, problems, err := s.parse(r.Spec, false)
 	if err != nil {
 		return SubmitResult{}, err
 	}

@@ -19,6 +19,8 @@ type JobRequest struct {
 	Target    string // TargetSelf ("" too), TargetWorkspace, or a runner's id or label
 	Workspace string // slug of the tenant; "" is the caller's first
 	Priority  int    // -100 to 100, higher first
+	// SourceFollows tells Check that the spec gets an archive as its source before it is submitted.
+	SourceFollows bool
 }
 
 // SubmitRequest stores a job.

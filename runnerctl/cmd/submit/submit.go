@@ -81,7 +81,7 @@ func submit(ctx context.Context, o *Options) error {
 		}
 		req := mcp.JobRequest{Spec: spec, Target: o.Target, Workspace: o.Workspace, Priority: o.Priority}
 		if o.Check {
-			res, err := client.CheckJob(ctx, mcp.CheckJobArgs{JobRequest: req})
+			res, err := client.CheckJob(ctx, mcp.CheckJobArgs{JobRequest: req, SourceFollows: o.Source != ""})
 			if err != nil {
 				return withPlaces(o, err)
 			}
