@@ -168,7 +168,7 @@ var rules = map[Rule]rule{
 			if v == AutoPort {
 				return "publishes a port that the engine chooses"
 			}
-			return "publishes the machine's port " + v
+			return "publishes the machine's port " + v + ", which jobs and services do not need to reach each other"
 		},
 		more(RulePorts, same),
 	},
