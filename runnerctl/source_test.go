@@ -68,7 +68,7 @@ func TestSubmitAWorkingTree(t *testing.T) {
 	if r := m.with(spec, "submit", "-", "--source", dir, "--check"); r.code != 0 || !strings.Contains(r.stderr, "2 files") || strings.Contains(r.stderr, "packed") {
 		t.Errorf("a check: %+v", r)
 	}
-	if r := m.with("image: busybox\ncommand: [\"true\"]\ncompose: compose.yaml\n", "submit", "-", "--source", dir, "--check"); r.code != 0 || !strings.Contains(r.stdout, "valid") {
+	if r := m.with("image: busybox\ncommand: [\"true\"]\ncompose: compose.yaml\n", "submit", "-", "--source", dir, "--check"); r.code != 0 || !strings.Contains(r.stderr, "The spec is valid") {
 		t.Errorf("a check of what needs the source: %+v", r)
 	}
 	if r := m.with("image: busybox\ncommand: [\"true\"]\ncompose: compose.yaml\n", "submit", "-", "--check"); r.code == 0 || !strings.Contains(r.stdout+r.stderr, "needs files of a source") {
