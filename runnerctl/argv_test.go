@@ -99,6 +99,9 @@ func TestArgv(t *testing.T) {
 		argv[logs.Options]{line: "job_1 -f --json", refused: "follow"})
 	testArgv(t, "mcp", mcpcmd.New, func(o *mcpcmd.Options) { o.F = nil },
 		argv[mcpcmd.Options]{line: "", want: mcpcmd.Options{Name: "runnerhub"}},
+		argv[mcpcmd.Options]{line: "--toolsets jobs --read-only", want: mcpcmd.Options{Name: "runnerhub", Toolsets: "jobs", ReadOnly: true}},
+		argv[mcpcmd.Options]{line: "install codex --toolsets jobs,artifacts", want: mcpcmd.Options{Client: "codex", Name: "runnerhub", Toolsets: "jobs,artifacts"}},
+		argv[mcpcmd.Options]{line: "uninstall codex --read-only", refused: "--read-only"},
 		argv[mcpcmd.Options]{line: "serve", refused: "unknown command"},
 		argv[mcpcmd.Options]{line: "install codex --name x_1 --project -y", want: mcpcmd.Options{Client: "codex", Name: "x_1", Project: true, Yes: true}},
 		argv[mcpcmd.Options]{line: "uninstall cursor --dry-run", want: mcpcmd.Options{Client: "cursor", Name: "runnerhub", DryRun: true}},

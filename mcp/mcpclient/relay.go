@@ -29,6 +29,14 @@ type Message struct {
 	Revision string
 	// Repeatable says that the message may be sent again after it may have had its effect.
 	Repeatable bool
+	// View narrows the tools that the message sees.
+	View View
+}
+
+// View narrows the tools of a hub, see the README; the zero View is all of them.
+type View struct {
+	Toolsets string // names, with commas between them; "": all
+	ReadOnly bool   // only what changes nothing
 }
 
 // Relay sends m and passes each message of the answer on while they arrive: one for a plain answer, several for a
@@ -84,6 +92,12 @@ func (c *conn) relayed(ctx context.Context, m Message) (*http.Request, error) {
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
+	if m.View.Toolsets != "" {
+		req.Header.Set("X-MCP-Toolsets", m.View.Toolsets)
+	}
+	if m.View.ReadOnly {
+		req.Header.Set("X-MCP-Readonly", "true")
+	}
 	if revision := m.revision(); revision != "" {
 		req.Header.Set(mcpgo.HeaderProtocolVersion, revision)
 		for k, v := range mcpgo.StandardHeaders(revision, mcpgo.MCPMethod(m.Method), m.Params) {

@@ -67,6 +67,25 @@ func TestRelayPassesAnswersOnAsTheyAre(t *testing.T) {
 	}
 }
 
+func TestRelayNarrowsTheTools(t *testing.T) {
+	t.Parallel()
+	h := newHub(t, nil)
+	answers(h, 200, "application/json", `{}`)
+	for _, view := range []mcpclient.View{{}, {Toolsets: "jobs,artifacts", ReadOnly: true}} {
+		if _, err := relay(t, h, mcpclient.Message{Raw: []byte(`{}`), Method: "tools/list", View: view}); err != nil {
+			t.Fatal(err)
+		}
+		got := h.seen[len(h.seen)-1]
+		readOnly := ""
+		if view.ReadOnly {
+			readOnly = "true"
+		}
+		if got.Get("X-Mcp-Toolsets") != view.Toolsets || got.Get("X-Mcp-Readonly") != readOnly {
+			t.Errorf("%+v: %v", view, got)
+		}
+	}
+}
+
 func TestRelaySendsWhatTheRevisionWants(t *testing.T) {
 	t.Parallel()
 	const named = `{"name":"whoami","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`

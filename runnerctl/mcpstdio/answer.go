@@ -10,7 +10,7 @@ import (
 // answer sends a request and gives the client exactly one answer, or none when it has canceled the request.
 func (s *server) answer(ctx context.Context, m message) {
 	answered := false
-	err := s.link.relay(ctx, m.relayed(s.agreed()), func(raw json.RawMessage) {
+	err := s.link.relay(ctx, m.relayed(s.agreed(), s.view), func(raw json.RawMessage) {
 		if answered || ctx.Err() != nil {
 			return
 		}

@@ -76,8 +76,8 @@ func read(l line) (message, *fault) {
 }
 
 // relayed is the message for the hub.
-func (m message) relayed(revision string) mcpclient.Message {
-	return mcpclient.Message{Raw: m.raw, Method: m.method, Params: m.params, Revision: revision, Repeatable: repeatable(m.method)}
+func (m message) relayed(revision string, view mcpclient.View) mcpclient.Message {
+	return mcpclient.Message{View: view, Raw: m.raw, Method: m.method, Params: m.params, Revision: revision, Repeatable: repeatable(m.method)}
 }
 
 // repeatable tells whether a message may be sent twice: it only asks for something. A call of a tool may do something.

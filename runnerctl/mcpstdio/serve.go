@@ -40,6 +40,8 @@ type Config struct {
 	Note func(format string, args ...any)
 	// Retry says for how long a hub that is away is called again; the zero value is about 20 s.
 	Retry mcpclient.Retry
+	// View narrows the tools that the client sees.
+	View mcpclient.View
 }
 
 // Serve runs until In ends, and then until the calls under way have, or a few seconds; or until ctx ends. Both are no
@@ -52,6 +54,7 @@ func Serve(ctx context.Context, c Config) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	s := &server{
+		view: c.View,
 		note: c.Note, link: &link{open: c.Open, retry: c.Retry}, calls: map[string]*call{},
 		out: &writer{to: c.Out, broken: func(err error) { stop(&outError{err}) }},
 	}
@@ -75,6 +78,7 @@ func Serve(ctx context.Context, c Config) error {
 // server is one client's.
 type server struct {
 	note    func(string, ...any)
+	view    mcpclient.View
 	link    *link
 	out     *writer
 	running sync.WaitGroup
@@ -138,7 +142,7 @@ func (s *server) request(ctx context.Context, m message) {
 // begin sends a notification, whose fate the client does not ask for.
 func (s *server) begin(ctx context.Context, m message) {
 	s.running.Go(func() {
-		err := s.link.relay(ctx, m.relayed(s.agreed()), func(json.RawMessage) {})
+		err := s.link.relay(ctx, m.relayed(s.agreed(), s.view), func(json.RawMessage) {})
 		if err != nil && ctx.Err() == nil {
 			s.note("warning: %s was not delivered: %s\n", m.method, fromError(err).Message)
 		}

@@ -24,7 +24,7 @@ func change(ctx context.Context, o *Options, client aiclient.Client, apply edit,
 	if err != nil {
 		return err
 	}
-	s, err := server(o.F)
+	s, err := server(o)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 
 func newInstall(o *Options, run func(context.Context, *Options) error) *cobra.Command {
 	c := clientCommand(o, run)
+	viewFlags(c, o)
 	c.Use = "install CLIENT"
 	c.Short = "Let an AI client start `runnerctl mcp`"
 	c.Long = "Let an AI client start `runnerctl mcp`: put the hub as a server into the client's configuration. The change is shown\n" +
@@ -85,14 +86,20 @@ func uninstall(ctx context.Context, o *Options) error {
 }
 
 // server is this program, for the profile in use.
-func server(f *cmdutil.Factory) (aiclient.Server, error) {
-	name, err := f.Name()
+func server(o *Options) (aiclient.Server, error) {
+	name, err := o.F.Name()
 	if err != nil {
 		return aiclient.Server{}, err
 	}
 	s := aiclient.Server{Args: []string{"mcp"}}
 	if name != profile.DefaultName {
 		s.Args = append(s.Args, "--profile", name)
+	}
+	if o.Toolsets != "" {
+		s.Args = append(s.Args, "--toolsets", o.Toolsets)
+	}
+	if o.ReadOnly {
+		s.Args = append(s.Args, "--read-only")
 	}
 	s.Command, err = self()
 	return s, err

@@ -6,13 +6,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runnerhub/runnerhub/mcp/mcpclient"
 	"github.com/runnerhub/runnerhub/runnerctl/cmdutil"
 	"github.com/runnerhub/runnerhub/runnerctl/mcpstdio"
 )
 
 // Options is what the command line says.
 type Options struct {
-	F *cmdutil.Factory
+	F        *cmdutil.Factory
+	Toolsets string
+	ReadOnly bool
 
 	// Of install and uninstall.
 	Client  string
@@ -40,13 +43,23 @@ func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.C
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return body(serve)(c.Context(), o) },
 	}
+	viewFlags(c, o)
 	c.AddCommand(newInstall(o, body(install)), newUninstall(o, body(uninstall)))
 	return c
+}
+
+// viewFlags narrow the tools, of this server or of the one that install writes down.
+func viewFlags(c *cobra.Command, o *Options) {
+	c.Flags().StringVar(&o.Toolsets, "toolsets", "", "only these tools, with commas between them: jobs, artifacts, runners, admin (default: all)")
+	c.Flags().BoolVar(&o.ReadOnly, "read-only", false, "only tools that change nothing")
 }
 
 func serve(ctx context.Context, o *Options) error {
 	if o.F.IO.InTTY {
 		o.F.IO.Note("This speaks MCP on standard input and output, for an AI client that starts it: see `runnerctl mcp install --help`. End it with Ctrl-D.\n")
 	}
-	return mcpstdio.Serve(ctx, mcpstdio.Config{In: o.F.IO.In, Out: o.F.IO.Out, Open: o.F.Person, Note: o.F.IO.Note})
+	return mcpstdio.Serve(ctx, mcpstdio.Config{
+		In: o.F.IO.In, Out: o.F.IO.Out, Open: o.F.Person, Note: o.F.IO.Note,
+		View: mcpclient.View{Toolsets: o.Toolsets, ReadOnly: o.ReadOnly},
+	})
 }
