@@ -53,7 +53,7 @@ func (w *world) readLogs(ctx context.Context, l *load) map[string][]topology.Rec
 	return each(ctx, w, l, func(ctx context.Context, id string) ([]topology.Record, error) {
 		var out []topology.Record
 		for from := "start"; from != ""; {
-			page, err := w.people.ReadJobLog(ctx, mcp.ReadJobLogArgs{JobID: id, From: from, Lines: 1000})
+			page, err := w.people.ReadJobLog(ctx, mcp.ReadJobLogArgs{JobID: id, From: from, Lines: 1000, Raw: true})
 			if err != nil {
 				return nil, err
 			}
