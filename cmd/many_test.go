@@ -28,18 +28,20 @@ func TestManyJobsLeaveNothing(t *testing.T) {
 	kinds := []struct{ spec, want string }{
 		{"command: ['true']", "succeeded"},
 		{"command: [sleep, '1000']\nservices: {db: {image: runnerhub/busybox:local, command: [sleep, '1000']}}\ngrace: 1s", "canceled"},
-		{"steps: [{run: echo killed, name: a}, {run: sleep 1, name: b}]", "succeeded"},
+		{"steps: [{run: echo killed, name: a}, {run: sleep 3, name: b}]", "succeeded"},
 		{"command: ['false']\nnetwork: restricted", "failed"},
 	}
 	v := newVictim(t)
 	v.flags = []string{"--slots", "2"}
-	v.start()
 	kills, canceled := 0, 0
 	for done := 0; done < jobs; done += batch {
 		kindOf := map[string]int{}
 		for i := range batch {
 			kind := i % len(kinds)
 			kindOf[v.submit("image: runnerhub/busybox:local\n"+kinds[kind].spec)] = kind
+		}
+		if done == 0 { // no job runs before it is looked at
+			v.start()
 		}
 		tick := time.NewTicker(50 * time.Millisecond)
 		killed, stopped := map[string]bool{}, map[string]bool{}
