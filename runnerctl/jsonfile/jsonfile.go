@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
+
+	"github.com/runnerhub/runnerhub/runnerctl/atomicfile"
 )
 
 // Read decodes a file into v; a file that is not there leaves v as it is. It needs no lock: Update
@@ -52,18 +54,5 @@ func Update[T any](path string, change func(*T) error) error {
 	if err != nil {
 		return err
 	}
-	return replace(path, append(data, '\n'))
-}
-
-func replace(path string, data []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // CreateTemp makes files with mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name()) // it is gone when the rename went well
-	_, err = tmp.Write(data)
-	if err := errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
+	return atomicfile.Write(path, append(data, '\n'), 0o600)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/lockedfile"
 
+	"github.com/runnerhub/runnerhub/runnerctl/atomicfile"
 	"github.com/runnerhub/runnerhub/topology/policy"
 )
 
@@ -127,18 +128,5 @@ func (f *File) Update(change func(text []byte) ([]byte, error)) error {
 	if _, err := policy.Parse(text); err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	return replace(target, text)
-}
-
-func replace(target string, text []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(target), "."+Name+"-*") // with mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name()) // it is gone when the rename went well
-	_, err = tmp.Write(text)
-	if err := errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), target)
+	return atomicfile.Write(target, text, 0o600)
 }
