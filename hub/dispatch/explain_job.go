@@ -169,7 +169,7 @@ func (s *Service) explainEnded(ctx context.Context, out *Explanation, c caller, 
 		return err
 	}
 	out.LogTail = bag.lines
-	out.Telling, err = s.telling(ctx, j)
+	out.Telling, err = s.telling(ctx, j, a)
 	if a.LogSize > 0 {
 		out.Next = append(out.Next, "Read more of its log with read_job_log.")
 	}

@@ -16,15 +16,11 @@ const (
 	tellingLong  = 500     // bytes of a line
 )
 
-// telling is the lines of the log of a job that failed which say most about why, none for other jobs. Only
-// what its last step, or the service that failed, has written is searched where that is known.
-func (s *Service) telling(ctx context.Context, j hub.Job) ([]LogLine, error) {
-	if j.Attempt == 0 || j.Failure == nil || j.State == hub.JobCanceled {
+// telling is the lines of the log of a job's last attempt which say most about why it failed, none for jobs that did
+// not. Only what its last step, or the service that failed, has written is searched where that is known.
+func (s *Service) telling(ctx context.Context, j hub.Job, a hub.Attempt) ([]LogLine, error) {
+	if j.Failure == nil || j.State == hub.JobCanceled {
 		return nil, nil
-	}
-	a, err := s.store.GetAttempt(ctx, j.ID, j.Attempt)
-	if err != nil {
-		return nil, err
 	}
 	bag := &lineBag{room: tellingRoom, text: tellingScan, long: tellingLong}
 	if c := j.Failure.Container; c != "" && c != "job" {

@@ -69,27 +69,24 @@ func (s *Service) news(ctx context.Context, j hub.Job, cur cursor, r WaitRequest
 	if err != nil {
 		return out, false, err
 	}
-	if j.State.Ended() && j.Attempt > 0 {
-		if out.Result, err = s.resultOf(ctx, j); err != nil {
-			return out, false, err
-		}
-	}
-	if out.Done || j.Held != nil && told != stateOf(j) {
-		if out.Telling, err = s.telling(ctx, j); err != nil {
-			return out, false, err
-		}
-	}
 	cur.state = stateOf(j)
+	if j.Attempt > 0 && (j.State.Ended() || j.Held != nil) {
+		a, err := s.store.GetAttempt(ctx, j.ID, j.Attempt)
+		if err != nil {
+			return out, false, err
+		}
+		out.Result = a.Result
+		if out.Done || j.Held != nil && told != cur.state {
+			if out.Telling, err = s.telling(ctx, j, a); err != nil {
+				return out, false, err
+			}
+		}
+	}
 	out.Lines, out.NextCursor = bag.lines, cur.String()
 	if r.UntilEnd {
 		return out, out.Done || bag.full() || j.Held != nil && told != cur.state, nil // that it failed is known
 	}
 	return out, out.Done || len(out.Lines) > 0 || told != cur.state, nil
-}
-
-func (s *Service) resultOf(ctx context.Context, j hub.Job) ([]byte, error) {
-	a, err := s.store.GetAttempt(ctx, j.ID, j.Attempt)
-	return a.Result, err
 }
 
 // readOn fills the bag from the cursor on, through all attempts, and moves the
@@ -160,7 +157,7 @@ func (s *Service) lastWords(ctx context.Context, j hub.Job, raw bool) (WaitResul
 		out.Result, out.Done = a.Result, s.logComplete(a)
 	}
 	if out.Done || j.Held != nil {
-		out.Telling, err = s.telling(ctx, j)
+		out.Telling, err = s.telling(ctx, j, a)
 	}
 	return out, err
 }
