@@ -49,13 +49,21 @@ func ParseToolsets(text string) ([]Toolset, error) {
 		case slices.Contains(Toolsets(), set):
 			out = append(out, set)
 		default:
-			return nil, hub.Errorf(hub.InvalidArgument, "there is no toolset %q", set).WithHint("use all, or some of jobs, artifacts, runners and admin, with commas between them")
+			return nil, badToolset("there is no toolset %q", set)
 		}
 	}
 	if len(out) == 0 {
-		return nil, hub.Errorf(hub.InvalidArgument, "no toolset is named").WithHint("use all, or some of jobs, artifacts, runners and admin, with commas between them")
+		return nil, badToolset("no toolset is named")
 	}
 	return out, nil
+}
+
+func badToolset(format string, args ...any) error {
+	var names []string
+	for _, set := range Toolsets() {
+		names = append(names, string(set))
+	}
+	return hub.Errorf(hub.InvalidArgument, format, args...).WithHint("use all, or some of %s, with commas between them", strings.Join(names, ", "))
 }
 
 // Narrow is what both views show.

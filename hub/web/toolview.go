@@ -7,12 +7,7 @@ import (
 
 	"github.com/runnerhub/runnerhub/hub"
 	"github.com/runnerhub/runnerhub/hub/api"
-)
-
-// What a client may narrow its tools by, where its configuration has no room for a path.
-const (
-	toolsetsHeader = "X-MCP-Toolsets"
-	readOnlyHeader = "X-MCP-Readonly"
+	"github.com/runnerhub/runnerhub/mcp"
 )
 
 // toolPaths are the paths of the tools: all of them, some toolsets, and of either what changes nothing.
@@ -35,7 +30,7 @@ func withToolView(next http.Handler) http.Handler {
 
 func toolView(r *http.Request) (api.View, error) {
 	view := api.View{ReadOnly: strings.HasSuffix(r.URL.Path, "/readonly")}
-	for _, named := range append([]string{r.PathValue("toolsets")}, r.Header.Values(toolsetsHeader)...) {
+	for _, named := range append([]string{r.PathValue("toolsets")}, r.Header.Values(mcp.HeaderToolsets)...) {
 		if named == "" {
 			continue
 		}
@@ -45,10 +40,10 @@ func toolView(r *http.Request) (api.View, error) {
 		}
 		view = view.Narrow(api.View{Toolsets: sets})
 	}
-	for _, said := range r.Header.Values(readOnlyHeader) {
+	for _, said := range r.Header.Values(mcp.HeaderReadOnly) {
 		yes, err := strconv.ParseBool(said)
 		if err != nil {
-			return view, hub.Errorf(hub.InvalidArgument, "the header %s is %q and neither true nor false", readOnlyHeader, said).WithHint("send true, or leave it out")
+			return view, hub.Errorf(hub.InvalidArgument, "the header %s is %q and neither true nor false", mcp.HeaderReadOnly, said).WithHint("send true, or leave it out")
 		}
 		view.ReadOnly = view.ReadOnly || yes
 	}

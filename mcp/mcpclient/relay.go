@@ -93,10 +93,10 @@ func (c *conn) relayed(ctx context.Context, m Message) (*http.Request, error) {
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	if m.View.Toolsets != "" {
-		req.Header.Set("X-MCP-Toolsets", m.View.Toolsets)
+		req.Header.Set(mcp.HeaderToolsets, m.View.Toolsets)
 	}
 	if m.View.ReadOnly {
-		req.Header.Set("X-MCP-Readonly", "true")
+		req.Header.Set(mcp.HeaderReadOnly, "true")
 	}
 	if revision := m.revision(); revision != "" {
 		req.Header.Set(mcpgo.HeaderProtocolVersion, revision)

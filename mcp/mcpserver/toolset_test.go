@@ -112,7 +112,7 @@ func TestToolsetsNarrowTheList(t *testing.T) {
 	}
 }
 
-// maxListTokens is what the list of all tools may cost an agent that reads it, and the instructions with it.
+// maxListTokens is what the list of all tools may cost an agent that reads it.
 const maxListTokens = 6000
 
 func TestListOfToolsIsCheapToRead(t *testing.T) {
