@@ -110,8 +110,7 @@ func TestNoPodWithoutAShell(t *testing.T) {
 // TestSweepSparesPodOfLiveJob kills a runner under a job that has a pod.
 func TestSweepSparesPodOfLiveJob(t *testing.T) {
 	withPods(t, func(b *bench) {
-		k := newKeeper()
-		gate := &mortal{Engine: b.fake, died: k.die}
+		gate, k := &mortal{Engine: b.fake}, newKeeper()
 		first := New(gate, Options{WarmFor: warmFor, Pods: true})
 		b.fake.AddProgram("talks", talker(3, 0))
 		work := topology.Work{Identity: id, Spec: &topology.Spec{Image: topologytest.FakeImage, Command: command("talks")}, Save: k.save}
@@ -120,16 +119,7 @@ func TestSweepSparesPodOfLiveJob(t *testing.T) {
 			b.Fatal("no pod")
 		}
 		work.Job = "job_2"
-		ctx, cancel := context.WithCancelCause(b.Context())
-		done := make(chan topology.Result, 1)
-		go func() { done <- first.Run(ctx, work, k.observer()) }()
-		time.Sleep(1500 * time.Millisecond) // virtual time
-		gate.kill()
-		cancel(topology.ErrStale)
-		<-done
-		closing, stop := context.WithTimeout(b.Context(), time.Millisecond)
-		defer stop()
-		_ = first.Close(closing)
+		perish(b.T, first, gate, k, work, 1500*time.Millisecond)
 
 		heir := newKeeper()
 		heir.left, heir.log = k.left, k.log

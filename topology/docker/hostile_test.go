@@ -185,34 +185,25 @@ func TestHostileBytes(t *testing.T) {
 
 func TestServiceOutOfMemory(t *testing.T) {
 	t.Parallel()
-	id := identity(t)
-	e := newExecutor(t, id.Hub, docker.Options{})
-	r := e.Run(t.Context(), topology.Work{Identity: id, Spec: &topology.Spec{
-		Image: busybox, Network: topology.NetworkRestricted, Command: []string{"sleep", "1000"}, Grace: topology.Duration(time.Second),
-		Services: map[string]topology.Service{"db": {
-			Image: busybox, Command: sh("sleep 0.5; exec tail /dev/zero"), Resources: topology.Resources{Memory: 32 << 20},
-		}},
-	}}, &topologytest.Observer{})
-	if r.Failure == nil || r.Failure.Class != topology.ClassOOM || r.Failure.Container != "db" ||
-		!strings.Contains(r.Failure.Message, "The service db ran out of its 32MiB of memory") {
-		t.Errorf("%+v", r.Failure)
-	}
-}
-
-// A service whose main process lives on is over its limit as well.
-func TestAProcessOfAServiceOutOfMemory(t *testing.T) {
-	t.Parallel()
-	id := identity(t)
-	e := newExecutor(t, id.Hub, docker.Options{})
-	r := e.Run(t.Context(), topology.Work{Identity: id, Spec: &topology.Spec{
-		Image: busybox, Network: topology.NetworkRestricted, Command: []string{"sleep", "1000"}, Grace: topology.Duration(time.Second),
-		Services: map[string]topology.Service{"db": {
-			Image: busybox, Command: sh("tail /dev/zero; exec sleep 1000"), Resources: topology.Resources{Memory: 32 << 20},
-		}},
-	}}, &topologytest.Observer{})
-	if r.Failure == nil || r.Failure.Class != topology.ClassOOM || r.Failure.Container != "db" ||
-		!strings.Contains(r.Failure.Message, "The service db ran out of its 32MiB of memory") {
-		t.Errorf("%+v", r.Failure)
+	for name, script := range map[string]string{
+		"its main process":                       "sleep 0.5; exec tail /dev/zero",
+		"another one, and the main one lives on": "tail /dev/zero; exec sleep 1000",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			id := identity(t)
+			e := newExecutor(t, id.Hub, docker.Options{})
+			r := e.Run(t.Context(), topology.Work{Identity: id, Spec: &topology.Spec{
+				Image: busybox, Network: topology.NetworkRestricted, Command: []string{"sleep", "1000"}, Grace: topology.Duration(time.Second),
+				Services: map[string]topology.Service{"db": {
+					Image: busybox, Command: sh(script), Resources: topology.Resources{Memory: 32 << 20},
+				}},
+			}}, &topologytest.Observer{})
+			if r.Failure == nil || r.Failure.Class != topology.ClassOOM || r.Failure.Container != "db" ||
+				!strings.Contains(r.Failure.Message, "The service db ran out of its 32MiB of memory") {
+				t.Errorf("%+v", r.Failure)
+			}
+		})
 	}
 }
 
