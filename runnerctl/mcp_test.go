@@ -153,3 +153,16 @@ func TestMCPInstallRefuses(t *testing.T) {
 		})
 	}
 }
+
+func TestMCPInstallSaysWhatKeepsItFromTheFile(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	file := m.where("cursor")
+	if err := os.MkdirAll(file, 0o700); err != nil { // a folder of its name
+		t.Fatal(err)
+	}
+	r := m.run("mcp", "install", "cursor", "--yes")
+	if r.code != mcp.ExitConflict || !strings.Contains(r.stderr, file) || !strings.Contains(r.stderr, "hint: nothing was changed; see who may") {
+		t.Errorf("exit code %d\n%s", r.code, r.stderr)
+	}
+}

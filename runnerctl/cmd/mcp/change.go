@@ -30,7 +30,7 @@ func change(ctx context.Context, o *Options, client aiclient.Client, apply edit,
 	}
 	before, err := aiclient.Read(path)
 	if err != nil {
-		return err
+		return explain(path, err)
 	}
 	after, err := apply(before, o.Name, s)
 	if err != nil {
@@ -101,8 +101,8 @@ func explain(path string, err error) error {
 		e.Hint = "nothing was changed; edit the file by hand"
 	case errors.Is(err, aiclient.ErrChanged):
 		e.Hint = "try again"
-	default:
-		return err
+	default: // of the file system, whose words name the path
+		e.Message, e.Hint = err.Error(), "nothing was changed; see who may read and write the file and its folder"
 	}
 	return e
 }
