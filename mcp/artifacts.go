@@ -17,8 +17,8 @@ type Artifact struct {
 // ListArtifactsArgs lists what an attempt left.
 type ListArtifactsArgs struct {
 	JobID   string `json:"job_id"`
-	Attempt int    `json:"attempt,omitempty" jsonschema:"number of the attempt, default the latest"`
-	Limit   int    `json:"limit,omitempty" jsonschema:"1 to 100, default 20"`
+	Attempt int    `json:"attempt,omitempty" jsonschema:"default: the latest"`
+	Limit   int    `json:"limit,omitempty"`
 	Cursor  string `json:"cursor,omitempty"`
 }
 
@@ -35,7 +35,7 @@ type ListArtifactsResult struct {
 type ReadArtifactArgs struct {
 	JobID   string `json:"job_id"`
 	Path    string `json:"path" jsonschema:"as list_artifacts names it"`
-	Attempt int    `json:"attempt,omitempty" jsonschema:"number of the attempt, default the latest"`
+	Attempt int    `json:"attempt,omitempty" jsonschema:"default: the latest"`
 	Offset  int64  `json:"offset,omitempty" jsonschema:"byte to begin at, default 0"`
 }
 

@@ -14,26 +14,26 @@ type Held struct {
 // runs it twice: a call whose answer was lost is looked for with wait_exec, not repeated.
 type ExecInJobArgs struct {
 	JobID       string            `json:"job_id"`
-	Service     string            `json:"service,omitempty" jsonschema:"the service whose container it runs in, default the job container"`
-	Command     []string          `json:"command" jsonschema:"the program and its arguments; no shell runs it, so for one send [sh, -c, SCRIPT]"`
-	Env         map[string]string `json:"env,omitempty" jsonschema:"added to the container's environment"`
-	User        string            `json:"user,omitempty" jsonschema:"name or id, :group if needed; default the container's"`
-	WorkingDir  string            `json:"working_dir,omitempty" jsonschema:"absolute path, default the container's"`
-	Stdin       string            `json:"stdin,omitempty" jsonschema:"text for its standard input, at most 1 MiB"`
-	StdinBase64 string            `json:"stdin_base64,omitempty" jsonschema:"the same for any bytes, instead of stdin"`
-	TimeoutMS   int64             `json:"timeout_ms,omitempty" jsonschema:"the command is killed after this"`
-	WaitMS      int64             `json:"wait_ms,omitempty" jsonschema:"hold the call this long for the command's end"`
-	MaxBytes    int64             `json:"max_bytes,omitempty" jsonschema:"about how much of each output the answer carries"`
+	Service     string            `json:"service,omitempty" jsonschema:"default: the job container"`
+	Command     []string          `json:"command" jsonschema:"program and arguments; no shell runs it: for a script send [sh, -c, SCRIPT]"`
+	Env         map[string]string `json:"env,omitempty" jsonschema:"added to the container's"`
+	User        string            `json:"user,omitempty" jsonschema:"USER or USER:GROUP"`
+	WorkingDir  string            `json:"working_dir,omitempty" jsonschema:"absolute"`
+	Stdin       string            `json:"stdin,omitempty" jsonschema:"at most 1 MiB"`
+	StdinBase64 string            `json:"stdin_base64,omitempty" jsonschema:"instead of stdin"`
+	TimeoutMS   int64             `json:"timeout_ms,omitempty" jsonschema:"it is killed then"`
+	WaitMS      int64             `json:"wait_ms,omitempty" jsonschema:"how long to wait for its end"`
+	MaxBytes    int64             `json:"max_bytes,omitempty" jsonschema:"of each output in the answer"`
 }
 
 // WaitExecArgs waits for more output of a command, or for its end.
 type WaitExecArgs struct {
 	JobID      string `json:"job_id"`
 	ExecID     string `json:"exec_id"`
-	StdoutFrom int64  `json:"stdout_from,omitempty" jsonschema:"next_offset of stdout in an earlier answer"`
-	StderrFrom int64  `json:"stderr_from,omitempty" jsonschema:"next_offset of stderr in an earlier answer"`
-	WaitMS     int64  `json:"wait_ms,omitempty" jsonschema:"hold the call this long for output or the end"`
-	MaxBytes   int64  `json:"max_bytes,omitempty" jsonschema:"about how much of each output the answer carries"`
+	StdoutFrom int64  `json:"stdout_from,omitempty" jsonschema:"next_offset of an earlier answer"`
+	StderrFrom int64  `json:"stderr_from,omitempty"`
+	WaitMS     int64  `json:"wait_ms,omitempty" jsonschema:"how long to wait for output or the end"`
+	MaxBytes   int64  `json:"max_bytes,omitempty" jsonschema:"of each output in the answer"`
 }
 
 // ExecRef names a request.

@@ -7,10 +7,10 @@ import (
 
 // JobRequest is what submit_job and check_job have in common.
 type JobRequest struct {
-	Spec      json.RawMessage `json:"spec" jsonschema:"the job spec: YAML or JSON text as a string, or an object"`
-	Target    string          `json:"target,omitempty" jsonschema:"self (any of my runners, the default), workspace (any runner of the workspace), or a runner's id or label"`
-	Workspace string          `json:"workspace,omitempty" jsonschema:"slug of the workspace the job belongs to; default: the caller's first"`
-	Priority  int             `json:"priority,omitempty" jsonschema:"-100 to 100, higher runs first, default 0"`
+	Spec      json.RawMessage `json:"spec" jsonschema:"YAML or JSON text, or an object"`
+	Target    string          `json:"target,omitempty" jsonschema:"self (any of my runners, the default), workspace (any of its), or a runner's id or label"`
+	Workspace string          `json:"workspace,omitempty" jsonschema:"its slug; default: my first"`
+	Priority  int             `json:"priority,omitempty" jsonschema:"higher runs first, default 0"`
 }
 
 // SubmitJobArgs stores a job. With an IdempotencyKey (at most 128 bytes, scoped
@@ -19,7 +19,7 @@ type JobRequest struct {
 type SubmitJobArgs struct {
 	JobRequest
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
-	WaitMS         int64  `json:"wait_ms,omitempty" jsonschema:"wait this long for the job's end"`
+	WaitMS         int64  `json:"wait_ms,omitempty" jsonschema:"how long to wait for its end"`
 }
 
 // SubmitJobResult is the job, as far as it got.
@@ -40,7 +40,7 @@ type Notice struct {
 // CheckJobArgs is a submit that stores nothing.
 type CheckJobArgs struct {
 	JobRequest
-	SourceFollows bool `json:"source_follows,omitempty" jsonschema:"the spec gets an uploaded archive as its source before it is submitted"`
+	SourceFollows bool `json:"source_follows,omitempty" jsonschema:"a source will be uploaded for it"`
 }
 
 // CheckJobResult says whether a spec is valid and who could run it.
@@ -137,9 +137,9 @@ type GetJobResult struct {
 type WaitJobArgs struct {
 	JobID  string `json:"job_id"`
 	Cursor string `json:"cursor,omitempty"`
-	WaitMS int64  `json:"wait_ms,omitempty" jsonschema:"hold the call this long for a change"`
-	Follow string `json:"follow,omitempty" jsonschema:"change (default: answer on new log lines or a new state) or end (answer when the job has ended)"`
-	Raw    bool   `json:"raw,omitempty" jsonschema:"log lines as they were written, with escape sequences and repeats"`
+	WaitMS int64  `json:"wait_ms,omitempty" jsonschema:"how long to wait"`
+	Follow string `json:"follow,omitempty" jsonschema:"what to wait for: new lines or a new state, or the end"`
+	Raw    bool   `json:"raw,omitempty" jsonschema:"as written"`
 }
 
 // WaitJobResult is what happened since the cursor.
@@ -176,11 +176,11 @@ type LogLine struct {
 type ListJobsArgs struct {
 	State     string     `json:"state,omitempty" jsonschema:"one state, or active or ended"`
 	Runner    string     `json:"runner,omitempty" jsonschema:"a runner's id"`
-	Label     string     `json:"label,omitempty" jsonschema:"label of the runner"`
+	Label     string     `json:"label,omitempty" jsonschema:"of the runner"`
 	Workspace string     `json:"workspace,omitempty"`
 	Since     *time.Time `json:"since,omitempty"`
 	Until     *time.Time `json:"until,omitempty"`
-	Limit     int        `json:"limit,omitempty" jsonschema:"entries a page"`
+	Limit     int        `json:"limit,omitempty"`
 	Cursor    string     `json:"cursor,omitempty"`
 }
 
@@ -236,13 +236,13 @@ type TimelineItem struct {
 // ReadJobLogArgs reads a job's log: its tail by default.
 type ReadJobLogArgs struct {
 	JobID   string `json:"job_id"`
-	Attempt int    `json:"attempt,omitempty" jsonschema:"number of the attempt, default the latest"`
+	Attempt int    `json:"attempt,omitempty" jsonschema:"default: the latest"`
 	From    string `json:"from,omitempty" jsonschema:"start, end, or a cursor of an earlier answer"`
-	Lines   int    `json:"lines,omitempty" jsonschema:"at most this many lines"`
-	Grep    string `json:"grep,omitempty" jsonschema:"RE2 regular expression that a line must match"`
+	Lines   int    `json:"lines,omitempty" jsonschema:"at most"`
+	Grep    string `json:"grep,omitempty" jsonschema:"RE2 expression"`
 	Errors  bool   `json:"errors,omitempty" jsonschema:"only lines that say what failed, why and where"`
-	Context int    `json:"context,omitempty" jsonschema:"lines around each that grep or errors find"`
-	Raw     bool   `json:"raw,omitempty" jsonschema:"lines as they were written, with escape sequences and repeats"`
+	Context int    `json:"context,omitempty" jsonschema:"lines around each match"`
+	Raw     bool   `json:"raw,omitempty" jsonschema:"as written"`
 	Step    string `json:"step,omitempty"`
 	Service string `json:"service,omitempty"`
 	Stream  string `json:"stream,omitempty"`

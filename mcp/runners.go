@@ -27,7 +27,7 @@ type Runner struct {
 // ListRunnersArgs pages the caller's own runners.
 type ListRunnersArgs struct {
 	IncludeRevoked bool   `json:"include_revoked,omitempty"`
-	Limit          int    `json:"limit,omitempty" jsonschema:"1 to 100, default 20"`
+	Limit          int    `json:"limit,omitempty"`
 	Cursor         string `json:"cursor,omitempty"`
 }
 
@@ -45,7 +45,7 @@ type ListRunnersResult struct {
 
 // PairRunnerArgs approves one machine ahead of its pairing.
 type PairRunnerArgs struct {
-	Label  string   `json:"label,omitempty" jsonschema:"name of the machine, unique among the owner's; default its host name"`
+	Label  string   `json:"label,omitempty" jsonschema:"name of the machine; default: its host name"`
 	Labels []string `json:"labels,omitempty" jsonschema:"further words that jobs can ask for"`
 }
 

@@ -20,11 +20,9 @@ var execPageLimits = limits{
 func execInJob(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolExecInJob, Title: "Run a command in a job's container", Audience: People, Toolset: JobTools,
-		Description: "Look into a job: run a command in its container, or with service in that service's. It works while a job is held (phase held: " +
-			"it has failed, and its spec says hold_on_failure) and while one runs whose spec says exec: true. command is a list; no shell runs it, so send " +
-			"[\"sh\", \"-c\", \"…\"] for a script. The command is killed after timeout_ms (default 60000). With wait_ms (at most 25000) the answer has its exit code, stdout and " +
-			"stderr; until done is true go on with wait_exec. It is run at most once: do not repeat a call whose answer was lost before you have looked at explain_job. " +
-			"Who asked for what is in the job's timeline.",
+		Description: "Run a command in the container of a job, or of one of its services, while the job is held (it has failed, and its spec says hold_on_failure) or runs with " +
+			"`exec: true`. With wait_ms the answer has exit code, stdout and stderr; until done is true go on with wait_exec. " +
+			"It is run at most once: before you repeat a call whose answer was lost, look at explain_job, whose timeline has all of them.",
 		Hints: Hints{Destructive: true, OpenWorld: true},
 		Route: Route{Method: http.MethodPost, Path: "/jobs/{job_id}/exec", MaxBody: 2 << 20},
 		limits: execPageLimits.with(limits{
@@ -54,8 +52,8 @@ func execInJob(s Services) Operation {
 func waitExec(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolWaitExec, Title: "Wait for a command in a job", Audience: People, Toolset: JobTools,
-		Description: "More of a command that exec_in_job has started: its output from stdout_from and stderr_from on (next_offset of an earlier answer), holding the call up to " +
-			"wait_ms (at most 25000) until there is some or the command has ended. Go on until done is true. Output is kept for ten minutes after the end.",
+		Description: "More of a command that exec_in_job has started: its output from stdout_from and stderr_from on, once there is some or the command has ended. " +
+			"Go on until done is true. Output is kept for ten minutes after the end.",
 		Hints:  Hints{ReadOnly: true, Idempotent: true},
 		Route:  Route{Method: http.MethodGet, Path: "/jobs/{job_id}/execs/{exec_id}"},
 		limits: execPageLimits.with(limits{"exec_id": idLimit, "stdout_from": atLeast(0), "stderr_from": atLeast(0)}),
@@ -71,7 +69,7 @@ func waitExec(s Services) Operation {
 func stopExec(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolStopExec, Title: "Stop a command in a job", Audience: People, Toolset: JobTools,
-		Description: "Kill a command that exec_in_job has started, and what it has started itself; the job goes on or stays held. Stopping twice changes nothing.",
+		Description: "Kill a command that exec_in_job has started, and what it has started itself; the job goes on or stays held.",
 		Hints:       Hints{Destructive: true, Idempotent: true},
 		Route:       Route{Method: http.MethodPost, Path: "/jobs/{job_id}/execs/{exec_id}/stop"},
 		limits:      limits{"job_id": idLimit, "exec_id": idLimit},

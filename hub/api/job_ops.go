@@ -18,11 +18,11 @@ var requestLimits = limits{
 func submitJob(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolSubmitJob, Title: "Submit a job", Audience: People, Toolset: JobTools,
-		Description: "Run a job on a paired machine, in containers of its own. spec is YAML or JSON: `image` and either `command` or `steps`, " +
-			"and optionally `source`, `services`, `env`, `requires`, `labels`, `resources`, `timeout`, `retry`, `concurrency`, `hold_on_failure`, `exec`; check_job tells what is wrong with one without running it. " +
-			"target is self (any of your runners), workspace, or one runner's id or label. Answers at once with the stored job; with wait_ms (at most 25000) " +
-			"as far as it got by then. `notices` say when no runner can take it. Give an idempotency_key so that a repeated call does not run it twice. " +
-			"Next: wait_job for its end, read_job_log for its output, explain_job when it does not start.",
+		Description: "Run a job on a paired machine, in containers of its own. spec: `image` and either `steps` ([{name, run}]) or `command`, " +
+			"optionally `source`, `services`, `env`, `artifacts`, `reports`, `requires`, `labels`, `resources`, `timeout`, `retry`, `concurrency`, `hold_on_failure`, `exec`; check_job tells what is wrong with one without running it. " +
+			"Answers at once with the stored job, with wait_ms as far as it got by then; notices say when no runner can take it. " +
+			"Give an idempotency_key so that a repeated call does not run it twice. " +
+			"Next: wait_job for its end, explain_job when it does not start or has failed.",
 		Hints:  Hints{OpenWorld: true},
 		Route:  Route{Method: http.MethodPost, Path: "/jobs", MaxBody: SpecBody},
 		limits: requestLimits.with(limits{"idempotency_key": keyLimit, "wait_ms": waitLimit}),
@@ -53,8 +53,8 @@ func submittedLine(out mcp.SubmitJobResult) string {
 func checkJob(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolCheckJob, Title: "Check a job without running it", Audience: People, Toolset: JobTools,
-		Description: "Takes what submit_job takes and stores nothing: says whether the spec is valid, each fault with line, column and field, " +
-			"and for every runner of the target whether it could take the job and what stands in the way. Use it before submit_job when a spec is new.",
+		Description: "Before submit_job, when a spec is new: whether it is valid, each fault with line, column and field, " +
+			"and which runners could take the job, or what stands in the way. Stores nothing.",
 		Hints:  Hints{ReadOnly: true, Idempotent: true},
 		Route:  Route{Method: http.MethodPost, Path: "/jobs/check", MaxBody: SpecBody},
 		limits: requestLimits,
@@ -75,8 +75,8 @@ func checkJob(s Services) Operation {
 func waitJob(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolWaitJob, Title: "Wait for a job", Audience: People, Toolset: JobTools,
-		Description: "Follow a job: answers its state and the log lines since cursor, holding the call up to wait_ms (at most 25000) until there is something new, " +
-			"or with follow=end until the job has ended. Without a cursor it answers at once with the last lines; cursor `start` reads the log from its beginning. " +
+		Description: "Follow a job: its state and the log lines since cursor, once there is something new, or with follow=end once the job has ended, and after wait_ms at the latest. " +
+			"Without a cursor it answers at once with the last lines; cursor `start` reads the log from its beginning. " +
 			"Pass next_cursor to the next call and go on until done is true.",
 		Hints:  Hints{ReadOnly: true, Idempotent: true},
 		Route:  Route{Method: http.MethodGet, Path: "/jobs/{job_id}/wait"},
@@ -117,10 +117,9 @@ func getJob(s Services) Operation {
 func listJobs(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolListJobs, Title: "List jobs", Audience: People, Toolset: JobTools,
-		Description: "Jobs that you may see, the newest first, 20 a page (limit at most 100; pass next_cursor as cursor for more). " +
-			"Filter by state (one state, or active or ended), runner id, runner label, workspace, and time of creation.",
-		Hints: Hints{ReadOnly: true, Idempotent: true},
-		Route: Route{Method: http.MethodGet, Path: "/jobs"},
+		Description: "Jobs that you may see, the newest first; next_cursor is the cursor of the next page. since and until are of their creation.",
+		Hints:       Hints{ReadOnly: true, Idempotent: true},
+		Route:       Route{Method: http.MethodGet, Path: "/jobs"},
 		limits: limits{
 			"state": oneOf(stateWords()...), "runner": idLimit, "label": labelLimit, "workspace": slugLimit,
 			"limit": pageLimit, "cursor": cursorLimit,
@@ -152,11 +151,10 @@ func listJobs(s Services) Operation {
 func cancelJob(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolCancelJob, Title: "Cancel a job", Audience: People, Toolset: JobTools,
-		Description: "End a job that has not ended: a queued one at once, a running one by asking its runner to stop it (SIGTERM, a grace, SIGKILL); " +
-			"until then it is canceling. Canceling twice changes nothing. Next: wait_job with follow=end to see it stop.",
-		Hints:  Hints{Destructive: true, Idempotent: true},
-		Route:  Route{Method: http.MethodPost, Path: "/jobs/{job_id}/cancel"},
-		limits: limits{"job_id": idLimit, "reason": upTo(200)},
+		Description: "End a job: a queued one at once, a running one by asking its runner to stop it (SIGTERM, a grace, SIGKILL). Next: wait_job with follow=end to see it stop.",
+		Hints:       Hints{Destructive: true, Idempotent: true},
+		Route:       Route{Method: http.MethodPost, Path: "/jobs/{job_id}/cancel"},
+		limits:      limits{"job_id": idLimit, "reason": upTo(200)},
 	}, func(ctx context.Context, p hub.Principal, in mcp.CancelJobArgs) (mcp.CancelJobResult, error) {
 		got, err := s.Jobs.Cancel(ctx, p, in.JobID, in.Reason)
 		if err != nil {
@@ -187,8 +185,8 @@ func retryJob(s Services) Operation {
 func explainJob(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolExplainJob, Title: "Explain a job", Audience: People, Toolset: JobTools,
-		Description: "Why a job is not running (its place in the queue, what it waits for, and for every runner that could be meant what stands in the way, as code and sentence) or how it ended " +
-			"(failure, hint, what its tests and outputs came to, the log's last lines), what would help, and its timeline. Ask this first when a job does not do what was expected.",
+		Description: "Why a job is not running (place in the queue, what it waits for, what stands in the way at each runner) or how it ended " +
+			"(failure, hint, tests, outputs, the log's most telling and last lines), what would help, and its timeline. Ask this first when a job does not do what was expected.",
 		Hints:  Hints{ReadOnly: true, Idempotent: true},
 		Route:  Route{Method: http.MethodGet, Path: "/jobs/{job_id}/explain"},
 		limits: limits{"job_id": idLimit},

@@ -23,7 +23,7 @@ func listRunners(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolListRunners, Title: "List your runners", Audience: People, Toolset: RunnerTools,
 		Description: "Your own paired machines: status (online, busy, stale, offline, draining, paused, update_required, revoked), what they can do and what they run. " +
-			"20 a page, limit at most 100. Jobs reach them with target self, or a runner's id or label. A workspace's are in list_workspace_runners.",
+			"Jobs reach them with target self, or a runner's id or label. A workspace's are in list_workspace_runners.",
 		Hints:  Hints{ReadOnly: true, Idempotent: true},
 		Route:  Route{Method: http.MethodGet, Path: "/runners"},
 		limits: rosterLimits,
@@ -87,7 +87,7 @@ func pairRunner(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolPairRunner, Title: "Pair a machine as your runner", Audience: People, Toolset: RunnerTools,
 		Description: "Approve one machine ahead: answers a single-use pair_ token, shown only here and valid for minutes, and the command to run on that machine. " +
-			"label names it (default: its host name); labels are words that jobs can ask for. Next: list_runners shows it once it runs.",
+			"Next: list_runners shows it once it runs.",
 		Route:  Route{Method: http.MethodPost, Path: "/runners"},
 		limits: pairLimits,
 	}, func(ctx context.Context, p hub.Principal, in mcp.PairRunnerArgs) (mcp.PairRunnerResult, error) {
@@ -134,7 +134,7 @@ func invitedLine(out mcp.PairRunnerResult) string {
 func revokeRunner(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolRevokeRunner, Title: "Unpair one of your runners", Audience: People, Toolset: RunnerTools,
-		Description: "End the pairing of one of your machines, by id or label. Its token is dead at its next call, the jobs that it runs are lost or run elsewhere. " +
+		Description: "End the pairing of one of your machines. The jobs that it runs are lost or run elsewhere. " +
 			"It cannot be undone; the machine can be paired again.",
 		Hints:  Hints{Destructive: true, Idempotent: true},
 		Route:  Route{Method: http.MethodDelete, Path: "/runners/{runner_id}"},

@@ -17,8 +17,8 @@ const most = 100
 func whoami(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolWhoami, Title: "Who am I", Audience: People,
-		Description: "Who the key belongs to, the workspaces and roles, the limits that apply, how many of your own runners are online and jobs active " +
-			"(each counted to 100), and the hub's version. Call it first when you do not know what you may do.",
+		Description: "Who the key belongs to, workspaces and roles, limits, how many of your own runners are online and jobs active " +
+			"(each counted to 100). Call it first when you do not know what you may do.",
 		Hints: Hints{ReadOnly: true, Idempotent: true},
 		Route: Route{Method: http.MethodGet, Path: "/whoami"},
 	}, func(ctx context.Context, p hub.Principal, _ none) (mcp.WhoamiResult, error) {

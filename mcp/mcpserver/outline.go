@@ -10,6 +10,9 @@ func terse(s *jsonschema.Schema) *jsonschema.Schema {
 	}
 	out := *s
 	out.MinLength, out.MaxLength, out.MinItems, out.MaxItems = nil, nil, nil, nil
+	if s.Minimum != nil && *s.Minimum <= 1 && *s.Minimum >= 0 {
+		out.Minimum = nil // nobody asks for less than nothing
+	}
 	out.Items = terse(s.Items)
 	if s.Properties != nil {
 		out.Properties = make(map[string]*jsonschema.Schema, len(s.Properties))
@@ -21,10 +24,10 @@ func terse(s *jsonschema.Schema) *jsonschema.Schema {
 }
 
 // outline is what a result's schema costs a model to read: its fields and their types, and of what is nested in
-// them that it is an object or a list. Fields that are there always stay so. What fits the whole schema fits the
-// outline; the whole one is in the OpenAPI document, for programs that are generated from it.
+// them that it is an object or a list. Which fields are always there it does not say. What fits the whole schema fits
+// the outline; the whole one is in the OpenAPI document, for programs that are generated from it.
 func outline(s *jsonschema.Schema) *jsonschema.Schema {
-	out := &jsonschema.Schema{Type: s.Type, Types: s.Types, Required: s.Required}
+	out := &jsonschema.Schema{Type: s.Type, Types: s.Types}
 	if len(s.Properties) > 0 {
 		out.Properties = make(map[string]*jsonschema.Schema, len(s.Properties))
 		out.PropertyOrder = s.PropertyOrder
