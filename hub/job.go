@@ -114,6 +114,7 @@ type JobPayload struct {
 	Needs       string
 	SubmittedBy string // user id
 	RetryOf     string // the job that this one repeats
+	BatchID     string // of the jobs that were submitted in one call, "" for none
 	// CancelRunning asks for the cancel of the job that holds the concurrency group when this one comes.
 	CancelRunning bool
 }

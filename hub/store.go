@@ -107,6 +107,7 @@ type JobFilter struct {
 	States      []JobState
 	RunnerID    string // that ran or runs it, or that it is targeted at
 	WorkspaceID string
+	BatchID     string
 	Since       time.Time // created at or after
 	Until       time.Time // created before
 	BeforeID    string    // page: ids below this

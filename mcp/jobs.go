@@ -7,10 +7,15 @@ import (
 
 // JobRequest is what submit_job and check_job have in common.
 type JobRequest struct {
-	Spec      json.RawMessage `json:"spec" jsonschema:"YAML or JSON text, or an object"`
-	Target    string          `json:"target,omitempty" jsonschema:"self (any of my runners, the default), workspace (any of its), or a runner's id or label"`
-	Workspace string          `json:"workspace,omitempty" jsonschema:"its slug; default: my first"`
-	Priority  int             `json:"priority,omitempty" jsonschema:"higher runs first, default 0"`
+	Spec json.RawMessage `json:"spec" jsonschema:"YAML or JSON text, or an object"`
+	JobPlacement
+}
+
+// JobPlacement says where a job goes.
+type JobPlacement struct {
+	Target    string `json:"target,omitempty" jsonschema:"self (any of my runners, the default), workspace (any of its), or a runner's id or label"`
+	Workspace string `json:"workspace,omitempty" jsonschema:"its slug; default: my first"`
+	Priority  int    `json:"priority,omitempty" jsonschema:"higher runs first, default 0"`
 }
 
 // SubmitJobArgs stores a job. With an IdempotencyKey (at most 128 bytes, scoped
@@ -102,6 +107,7 @@ type Job struct {
 	Failure     *Failure   `json:"failure,omitempty"`
 	Result      *Result    `json:"result,omitempty"`
 	RetryOf     string     `json:"retry_of,omitempty"`
+	BatchID     string     `json:"batch_id,omitempty"`
 	CreatedAt   time.Time  `json:"created_at"`
 	StartedAt   *time.Time `json:"started_at,omitempty"`
 	FinishedAt  *time.Time `json:"finished_at,omitempty"`
@@ -178,6 +184,7 @@ type ListJobsArgs struct {
 	Runner    string     `json:"runner,omitempty" jsonschema:"a runner's id"`
 	Label     string     `json:"label,omitempty" jsonschema:"of the runner"`
 	Workspace string     `json:"workspace,omitempty"`
+	BatchID   string     `json:"batch_id,omitempty"`
 	Since     *time.Time `json:"since,omitempty"`
 	Until     *time.Time `json:"until,omitempty"`
 	Limit     int        `json:"limit,omitempty"`
@@ -201,10 +208,12 @@ type CancelJobResult struct {
 	Job Job `json:"job"`
 }
 
-// RetryJobArgs runs an ended job's spec again, as a new job.
+// RetryJobArgs runs an ended job's spec again, as a new job. Changes are a JSON merge patch (RFC 7396) on its spec as get_job
+// shows it.
 type RetryJobArgs struct {
-	JobID          string `json:"job_id"`
-	IdempotencyKey string `json:"idempotency_key,omitempty"`
+	JobID          string          `json:"job_id"`
+	Changes        json.RawMessage `json:"changes,omitempty" jsonschema:"to its spec: a JSON merge patch, such as {\"env\": {\"DEBUG\": \"1\"}}"`
+	IdempotencyKey string          `json:"idempotency_key,omitempty"`
 }
 
 // ExplainJobResult says why a job is not running, or how it ended.

@@ -14,6 +14,9 @@ const (
 // Names of the tools of agents and people. An rnr_ token never sees them.
 const (
 	ToolSubmitJob             = "submit_job"
+	ToolSubmitJobs            = "submit_jobs"
+	ToolWaitJobs              = "wait_jobs"
+	ToolCancelJobs            = "cancel_jobs"
 	ToolCheckJob              = "check_job"
 	ToolWaitJob               = "wait_job"
 	ToolGetJob                = "get_job"

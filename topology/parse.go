@@ -27,21 +27,30 @@ func Parse(data []byte) (*Spec, error) {
 	if problem != nil {
 		return nil, newSpecError(*problem)
 	}
+	spec, problems := decode(root)
+	if len(problems) > 0 {
+		return nil, newSpecError(problems...)
+	}
+	return spec, nil
+}
+
+// decode makes a spec of a tree, or says all that is wrong with it.
+func decode(root *node) (*Spec, []Problem) {
 	d := &decoder{}
 	spec := d.job(value{node: root, key: root})
 	if len(d.problems) > 0 {
-		return nil, newSpecError(d.problems...)
+		return nil, d.problems
 	}
 	// What the hub accepts the runner must be able to read: the canonical form
 	// can be larger than the text (escapes, split commands, expanded aliases).
 	canonical, err := spec.Canonical()
 	if err != nil {
-		return nil, newSpecError(Problem{Code: ProblemInvalid, Message: err.Error()})
+		return nil, []Problem{{Code: ProblemInvalid, Message: err.Error()}}
 	}
 	if _, problem := readTree(canonical); problem != nil {
 		problem.Line, problem.Column = 0, 0
 		problem.Message += " once it is written out in full"
-		return nil, newSpecError(*problem)
+		return nil, []Problem{*problem}
 	}
 	return spec, nil
 }

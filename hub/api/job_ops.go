@@ -15,6 +15,11 @@ var requestLimits = limits{
 	"target": upTo(64), "workspace": slugLimit, "priority": between(-100, 100),
 }
 
+// sameRequest are the limits of a request that submit_job has described.
+var sameRequest = limits{
+	"target": undescribed(requestLimits["target"]), "workspace": undescribed(requestLimits["workspace"]), "priority": undescribed(requestLimits["priority"]),
+}
+
 func submitJob(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolSubmitJob, Title: "Submit a job", Audience: People, Toolset: JobTools,
@@ -44,20 +49,25 @@ func submittedLine(out mcp.SubmitJobResult) string {
 	if out.Existing {
 		line = "That idempotency key has stored this before. " + line
 	}
-	for _, n := range out.Notices {
-		line += " " + n.Message + " " + n.Hint
+	return strings.TrimSpace(line + noticesText(out.Notices))
+}
+
+func noticesText(notices []mcp.Notice) string {
+	var text string
+	for _, n := range notices {
+		text += " " + n.Message + " " + n.Hint
 	}
-	return strings.TrimSpace(line)
+	return strings.TrimRight(text, " ")
 }
 
 func checkJob(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolCheckJob, Title: "Check a job without running it", Audience: People, Toolset: JobTools,
-		Description: "Before submit_job, when a spec is new: whether it is valid, each fault with line, column and field, " +
+		Description: "Before submit_job, with the same arguments, when a spec is new: whether it is valid, each fault with line, column and field, " +
 			"and which runners could take the job, or what stands in the way. Stores nothing.",
 		Hints:  Hints{ReadOnly: true, Idempotent: true},
 		Route:  Route{Method: http.MethodPost, Path: "/jobs/check", MaxBody: SpecBody},
-		limits: requestLimits,
+		limits: sameRequest,
 	}, func(ctx context.Context, p hub.Principal, in mcp.CheckJobArgs) (mcp.CheckJobResult, error) {
 		r, err := requestOf(in.JobRequest)
 		if err != nil {
@@ -121,12 +131,12 @@ func listJobs(s Services) Operation {
 		Hints:       Hints{ReadOnly: true, Idempotent: true},
 		Route:       Route{Method: http.MethodGet, Path: "/jobs"},
 		limits: limits{
-			"state": oneOf(stateWords()...), "runner": idLimit, "label": labelLimit, "workspace": slugLimit,
+			"state": oneOf(stateWords()...), "runner": idLimit, "label": labelLimit, "workspace": slugLimit, "batch_id": idLimit,
 			"limit": pageLimit, "cursor": cursorLimit,
 		},
 	}, func(ctx context.Context, p hub.Principal, in mcp.ListJobsArgs) (mcp.ListJobsResult, error) {
 		r := dispatch.ListRequest{
-			States: statesOf(in.State), RunnerID: in.Runner, Label: in.Label, Workspace: in.Workspace, Limit: in.Limit, Cursor: in.Cursor,
+			States: statesOf(in.State), RunnerID: in.Runner, Label: in.Label, Workspace: in.Workspace, BatchID: in.BatchID, Limit: in.Limit, Cursor: in.Cursor,
 		}
 		if in.Since != nil {
 			r.Since = in.Since.UTC()
@@ -168,13 +178,17 @@ func cancelJob(s Services) Operation {
 func retryJob(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolRetryJob, Title: "Run a job again", Audience: People, Toolset: JobTools,
-		Description: "Submit the spec and target of a job that has ended again, as a new job that names the old one in retry_of. " +
+		Description: "Run a job that has ended again, to the same target, as a new job that names the old one in retry_of; with changes to try a fix or to look closer. " +
 			"Give an idempotency_key so that a repeated call does not run it twice. Next: wait_job with the new job's id.",
 		Hints:  Hints{OpenWorld: true},
-		Route:  Route{Method: http.MethodPost, Path: "/jobs/{job_id}/retry"},
+		Route:  Route{Method: http.MethodPost, Path: "/jobs/{job_id}/retry", MaxBody: SpecBody},
 		limits: limits{"job_id": idLimit, "idempotency_key": keyLimit},
 	}, func(ctx context.Context, p hub.Principal, in mcp.RetryJobArgs) (mcp.SubmitJobResult, error) {
-		got, err := s.Jobs.Retry(ctx, p, dispatch.RetryRequest{JobID: in.JobID, IdempotencyKey: in.IdempotencyKey})
+		changes, err := specText(in.Changes)
+		if err != nil {
+			return mcp.SubmitJobResult{}, err
+		}
+		got, err := s.Jobs.Retry(ctx, p, dispatch.RetryRequest{JobID: in.JobID, Changes: changes, IdempotencyKey: in.IdempotencyKey})
 		if err != nil {
 			return mcp.SubmitJobResult{}, err
 		}

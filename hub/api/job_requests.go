@@ -12,15 +12,20 @@ import (
 // requestOf reads a job request. A spec may come as text, YAML or JSON, or as a
 // JSON object, which is JSON text as it stands.
 func requestOf(r mcp.JobRequest) (dispatch.JobRequest, error) {
-	out := dispatch.JobRequest{Spec: r.Spec, Target: r.Target, Workspace: r.Workspace, Priority: r.Priority}
-	if bytes.HasPrefix(bytes.TrimSpace(r.Spec), []byte(`"`)) {
-		var spec string
-		if err := json.Unmarshal(r.Spec, &spec); err != nil {
-			return out, hub.Errorf(hub.InvalidArgument, "spec cannot be read: %v", err)
-		}
-		out.Spec = []byte(spec)
+	spec, err := specText(r.Spec)
+	return dispatch.JobRequest{Spec: spec, Target: r.Target, Workspace: r.Workspace, Priority: r.Priority}, err
+}
+
+// specText is the text of a spec or of changes to one.
+func specText(raw json.RawMessage) ([]byte, error) {
+	if !bytes.HasPrefix(bytes.TrimSpace(raw), []byte(`"`)) {
+		return raw, nil
 	}
-	return out, nil
+	var spec string
+	if err := json.Unmarshal(raw, &spec); err != nil {
+		return nil, hub.Errorf(hub.InvalidArgument, "spec cannot be read: %v", err)
+	}
+	return []byte(spec), nil
 }
 
 // stateGroups are words that stand for several states.

@@ -19,6 +19,9 @@ type Jobs interface {
 	List(ctx context.Context, p hub.Principal, r dispatch.ListRequest) (dispatch.ListResult, error)
 	Cancel(ctx context.Context, p hub.Principal, jobID, reason string) (dispatch.JobView, error)
 	Retry(ctx context.Context, p hub.Principal, r dispatch.RetryRequest) (dispatch.SubmitResult, error)
+	SubmitBatch(ctx context.Context, p hub.Principal, r dispatch.BatchRequest) (dispatch.BatchResult, error)
+	WaitBatch(ctx context.Context, p hub.Principal, r dispatch.WaitBatchRequest) (dispatch.BatchView, error)
+	CancelBatch(ctx context.Context, p hub.Principal, batchID, reason string) (dispatch.BatchView, error)
 	Explain(ctx context.Context, p hub.Principal, jobID string) (dispatch.Explanation, error)
 	ReadLog(ctx context.Context, p hub.Principal, r dispatch.ReadLogRequest) (dispatch.LogPage, error)
 	StartExec(ctx context.Context, p hub.Principal, r dispatch.ExecRequest) (dispatch.ExecPage, error)
@@ -74,7 +77,7 @@ type Services struct {
 func Operations(s Services) []Operation {
 	return []Operation{
 		leaseJob(s), heartbeatJob(s), submitJobResult(s), failJob(s), releaseJob(s), uploadArtifact(s), unpairRunner(s),
-		submitJob(s), checkJob(s), waitJob(s), getJob(s), listJobs(s), cancelJob(s), retryJob(s), explainJob(s),
+		submitJob(s), submitJobs(s), waitJobs(s), cancelJobs(s), checkJob(s), waitJob(s), getJob(s), listJobs(s), cancelJob(s), retryJob(s), explainJob(s),
 		readJobLog(s), listArtifacts(s), readArtifact(s),
 		uploadSource(s),
 		execInJob(s), waitExec(s), stopExec(s), endHold(s), startCopy(s),

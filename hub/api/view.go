@@ -24,7 +24,7 @@ func jobView(now time.Time, v dispatch.JobView) (mcp.Job, error) {
 		Priority: j.Priority, Group: j.Group, SubmittedBy: v.Payload.SubmittedBy, Attempt: j.Attempt,
 		RunnerID: v.RunnerID, RunnerLabel: v.RunnerLabel, Phase: j.Phase, Step: j.Step, Progress: j.Progress,
 		Canceling: j.State.Live() && !j.CancelRequestedAt.IsZero(),
-		Failure:   failureView(j.Failure), RetryOf: v.Payload.RetryOf,
+		Failure:   failureView(j.Failure), RetryOf: v.Payload.RetryOf, BatchID: v.Payload.BatchID,
 		CreatedAt: j.CreatedAt, StartedAt: optional(j.StartedAt), FinishedAt: optional(j.EndedAt), LogBytes: v.LogSize,
 	}
 	out.Held = heldView(now, j.Held)
@@ -75,9 +75,7 @@ func failureView(f *hub.Failure) *mcp.Failure {
 func submitResultView(now time.Time, r dispatch.SubmitResult) (mcp.SubmitJobResult, error) {
 	job, err := jobView(now, r.Job)
 	out := mcp.SubmitJobResult{Job: job, Existing: r.Existing}
-	for _, n := range r.Notices {
-		out.Notices = append(out.Notices, mcp.Notice{Code: string(n.Code), Message: n.Message, Hint: n.Hint})
-	}
+	out.Notices = noticesView(r.Notices)
 	return out, err
 }
 
@@ -237,4 +235,12 @@ func optional(t time.Time) *time.Time {
 		return nil
 	}
 	return &t
+}
+
+func noticesView(notices []dispatch.Notice) []mcp.Notice {
+	var out []mcp.Notice
+	for _, n := range notices {
+		out = append(out, mcp.Notice{Code: string(n.Code), Message: n.Message, Hint: n.Hint})
+	}
+	return out
 }

@@ -27,8 +27,9 @@ func (s *Service) Cancel(ctx context.Context, p hub.Principal, jobID, reason str
 	return s.view(ctx, jobID)
 }
 
-// Retry submits an ended job's spec again, as a new job linked to it, to the
-// same target and for the same workspace. Conflict while the job has not ended.
+// Retry submits an ended job's spec again, or one with changes to it, as a new job linked to it, to the
+// same target and for the same workspace. Conflict while the job has not ended, InvalidArgument (details "problems")
+// for changes that leave no valid spec.
 func (s *Service) Retry(ctx context.Context, p hub.Principal, r RetryRequest) (SubmitResult, error) {
 	j, c, err := s.job(ctx, p, r.JobID)
 	if err != nil {
@@ -49,11 +50,22 @@ func (s *Service) Retry(ctx context.Context, p hub.Principal, r RetryRequest) (S
 	if err != nil {
 		return SubmitResult{}, err
 	}
-	if err := s.withArchive(ctx, to.tenant.ID, payload.Spec); err != nil {
+	again := plan{payload, j.MaxAttempts, j.Group}
+	if len(r.Changes) > 0 {
+		var problems []SpecProblem
+		again, problems, err = s.parseChanged(payload.Spec, r.Changes)
+		switch {
+		case err != nil:
+			return SubmitResult{}, err
+		case len(problems) > 0:
+			return SubmitResult{}, badSpec(problems)
+		}
+	}
+	if err := s.withArchive(ctx, to.tenant.ID, again.payload.Spec); err != nil {
 		return SubmitResult{}, err
 	}
-	payload.RetryOf = j.ID
-	got, err := s.enqueue(ctx, c, to, plan{payload, j.MaxAttempts, j.Group}, j.Priority, r.IdempotencyKey)
+	again.payload.RetryOf, again.payload.BatchID = j.ID, ""
+	got, err := s.enqueue(ctx, c, to, again, j.Priority, r.IdempotencyKey)
 	if err != nil {
 		return SubmitResult{}, err
 	}

@@ -48,6 +48,12 @@ func (s *Service) filter(ctx context.Context, c caller, r ListRequest) (hub.JobF
 	if r.RunnerID != "" && !printable(r.RunnerID) {
 		return f, hub.Errorf(hub.InvalidArgument, "runner is no runner's id")
 	}
+	if r.BatchID != "" {
+		if !isBatch(r.BatchID) {
+			return f, noBatch(r.BatchID)
+		}
+		f.BatchID = r.BatchID
+	}
 	if f.Limit == 0 {
 		f.Limit = 20
 	}

@@ -22,12 +22,35 @@ type plan struct {
 // parse validates a spec and applies the policy's defaults. The problems are
 // what the caller can mend; an error is for a spec that is not looked at.
 func (s *Service) parse(text []byte, sourceFollows bool) (_ plan, problems []SpecProblem, _ error) {
-	if int64(len(text)) > s.policy.MaxSpecBytes {
-		return plan{}, nil, hub.Errorf(hub.TooLarge, "the spec has %d bytes and may have %d", len(text), s.policy.MaxSpecBytes).
-			WithHint("keep files and data out of the spec").
-			WithDetail("limit", "max_spec_bytes").WithDetail("max", s.policy.MaxSpecBytes)
+	if err := s.fitsSpec(text); err != nil {
+		return plan{}, nil, err
 	}
 	spec, err := topology.Parse(text)
+	return s.plan(spec, err, sourceFollows)
+}
+
+// parseChanged is parse of a spec with changes to it, see topology.ParseChanged.
+func (s *Service) parseChanged(text, changes []byte) (_ plan, problems []SpecProblem, _ error) {
+	for _, t := range [][]byte{text, changes} {
+		if err := s.fitsSpec(t); err != nil {
+			return plan{}, nil, err
+		}
+	}
+	spec, err := topology.ParseChanged(text, changes)
+	return s.plan(spec, err, false)
+}
+
+func (s *Service) fitsSpec(text []byte) error {
+	if int64(len(text)) <= s.policy.MaxSpecBytes {
+		return nil
+	}
+	return hub.Errorf(hub.TooLarge, "the spec has %d bytes and may have %d", len(text), s.policy.MaxSpecBytes).
+		WithHint("keep files and data out of the spec").
+		WithDetail("limit", "max_spec_bytes").WithDetail("max", s.policy.MaxSpecBytes)
+}
+
+// plan takes what the parser answered.
+func (s *Service) plan(spec *topology.Spec, err error, sourceFollows bool) (_ plan, problems []SpecProblem, _ error) {
 	if err != nil {
 		if bad, ok := errors.AsType[*topology.SpecError](err); ok {
 			return plan{}, bad.Problems, nil

@@ -114,6 +114,7 @@ type ListRequest struct {
 	RunnerID  string // that ran, runs or is to run it
 	Label     string // the same by the runner's label
 	Workspace string // slug of the tenant
+	BatchID   string
 	Since     time.Time
 	Until     time.Time
 	Limit     int // 1 to 100, 0 is 20
@@ -129,6 +130,7 @@ type ListResult struct {
 // RetryRequest runs an ended job's spec again, as a new job.
 type RetryRequest struct {
 	JobID          string
+	Changes        []byte // merge patch on the spec, see topology.ParseChanged; none for the same spec
 	IdempotencyKey string
 }
 

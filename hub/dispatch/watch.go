@@ -25,11 +25,28 @@ func (w *watchers) add(jobID string) *watcher {
 	x := &watcher{jobID: jobID, ch: make(chan struct{}, 1)}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.job[jobID] == nil {
-		w.job[jobID] = map[*watcher]struct{}{}
-	}
-	w.job[jobID][x] = struct{}{}
+	w.put(x)
 	return x
+}
+
+// addAll registers one watcher for each of several jobs; they share a channel.
+func (w *watchers) addAll(jobIDs []string) (all []*watcher, ch <-chan struct{}) {
+	c := make(chan struct{}, 1)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, id := range jobIDs {
+		x := &watcher{jobID: id, ch: c}
+		w.put(x)
+		all = append(all, x)
+	}
+	return all, c
+}
+
+func (w *watchers) put(x *watcher) {
+	if w.job[x.jobID] == nil {
+		w.job[x.jobID] = map[*watcher]struct{}{}
+	}
+	w.job[x.jobID][x] = struct{}{}
 }
 
 func (w *watchers) remove(x *watcher) {

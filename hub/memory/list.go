@@ -45,6 +45,7 @@ func matches(r *row, f hub.JobFilter) bool {
 	j := &r.job
 	return (len(f.States) == 0 || slices.Contains(f.States, j.State)) &&
 		(f.RunnerID == "" || j.RunnerID == f.RunnerID || j.LeaseRunnerID == f.RunnerID || r.ran(f.RunnerID)) &&
+		(f.BatchID == "" || r.payload.BatchID == f.BatchID) &&
 		(f.WorkspaceID == "" || j.WorkspaceID == f.WorkspaceID) &&
 		(f.Since.IsZero() || !j.CreatedAt.Before(stored(f.Since))) &&
 		(f.Until.IsZero() || j.CreatedAt.Before(stored(f.Until)))

@@ -40,6 +40,7 @@ var enqueueFields = slices.Concat([]field[*hub.EnqueueParams]{
 	of("retry_on", "text", func(p *hub.EnqueueParams) string { return listLiteral(p.Payload.RetryOn) }),
 	of("submitted_by", "text", func(p *hub.EnqueueParams) string { return p.Payload.SubmittedBy }),
 	of("retry_of", "text", func(p *hub.EnqueueParams) string { return p.Payload.RetryOf }),
+	of("batch_id", "text", func(p *hub.EnqueueParams) string { return p.Payload.BatchID }),
 	of("needs", "text", func(p *hub.EnqueueParams) string { return text(p.Payload.Needs) }),
 	of("cancel_running", "boolean", func(p *hub.EnqueueParams) bool { return p.Payload.CancelRunning }),
 	of("hold_ns", "bigint", func(p *hub.EnqueueParams) int64 { return int64(p.Payload.Hold) }),
@@ -204,7 +205,7 @@ func (r *payloadRow) dest() []any {
 	p := &r.payload
 	return []any{
 		&p.JobID, &p.Name, &r.requires, &r.labels, &r.timeout, &r.grace, &r.retryOn, &p.SubmittedBy, &p.RetryOf, &p.CancelRunning, &p.Needs,
-		&r.hold, &p.Exec,
+		&r.hold, &p.Exec, &p.BatchID,
 	}
 }
 

@@ -17,7 +17,7 @@ func (s *Store) ListJobs(ctx context.Context, f hub.JobFilter) ([]hub.QueuedJob,
 }
 
 // listJobs writes the statement with the conditions that f has, because a condition that may be empty
-// ("$1 = ” OR …") hides an index from the planner. There are at most 64 of them, so that each is prepared once.
+// ("$1 = ” OR …") hides an index from the planner. There are at most 128 of them, so that each is prepared once.
 func listJobs(f hub.JobFilter) (sql string, args []any) {
 	var where strings.Builder
 	add := func(condition string, v any) {
@@ -34,6 +34,9 @@ func listJobs(f hub.JobFilter) (sql string, args []any) {
 	}
 	if f.WorkspaceID != "" {
 		add("j.workspace_id = $%d", f.WorkspaceID)
+	}
+	if f.BatchID != "" {
+		add("j.id IN (SELECT b.job_id FROM job_payloads b WHERE b.batch_id = $%d AND b.batch_id <> '')", f.BatchID)
 	}
 	since := func(condition string, t time.Time) {
 		if !t.IsZero() {

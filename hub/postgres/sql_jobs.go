@@ -9,7 +9,7 @@ const (
 		j.created_at, j.queued_at, j.started_at, j.ended_at, j.concurrency_group, j.held`
 
 	payloadColumns = `p.job_id, p.name, p.requires, p.labels, p.timeout_ns, p.grace_ns, p.retry_on,
-		p.submitted_by, p.retry_of, p.cancel_running, p.needs, p.hold_ns, p.allows_exec`
+		p.submitted_by, p.retry_of, p.cancel_running, p.needs, p.hold_ns, p.allows_exec, p.batch_id`
 
 	selectJobsByID = `SELECT ` + jobColumns + ` FROM jobs j WHERE j.id = ANY($1::text[])`
 	selectPayloads = `SELECT ` + payloadColumns + `, p.spec FROM job_payloads p WHERE p.job_id = ANY($1::text[])`
@@ -49,9 +49,9 @@ earlier AS MATERIALIZED (
 	FROM done
 ), payload AS (
 	INSERT INTO job_payloads (job_id, name, spec, requires, labels, timeout_ns, grace_ns, retry_on, submitted_by, retry_of,
-		cancel_running, needs, hold_ns, allows_exec)
+		cancel_running, needs, hold_ns, allows_exec, batch_id)
 	SELECT id, name, spec, requires::text[], labels::text[], timeout_ns, grace_ns, retry_on::text[], submitted_by, retry_of,
-		cancel_running, needs, hold_ns, allows_exec
+		cancel_running, needs, hold_ns, allows_exec, batch_id
 	FROM done
 ), event AS (` + insertEvents + `)
 SELECT o.n::int, o.n IN (SELECT n FROM done), o.n NOT IN (SELECT n FROM full_up), e.job_id, e.fingerprint

@@ -88,7 +88,7 @@ func (t *tx) enqueue(p hub.EnqueueParams) error {
 	}
 	l := p.Payload
 	if _, err := t.exec(insertPayload, p.Job.ID, l.Name, list(l.Requires), list(l.Labels), int64(l.Timeout), int64(l.Grace),
-		list(l.RetryOn), l.SubmittedBy, l.RetryOf, l.CancelRunning, l.Needs, int64(l.Hold), l.Exec, orEmpty(l.Spec)); err != nil {
+		list(l.RetryOn), l.SubmittedBy, l.RetryOf, l.CancelRunning, l.Needs, int64(l.Hold), l.Exec, l.BatchID, orEmpty(l.Spec)); err != nil {
 		return err
 	}
 	if p.IdempotencyKey != "" {
@@ -141,7 +141,7 @@ func jobDest(j *hub.Job, f *failureRow) []any {
 func payloadDest(p *hub.JobPayload) []any {
 	return []any{
 		&p.JobID, &p.Name, words(&p.Requires), words(&p.Labels), &p.Timeout, &p.Grace, words(&p.RetryOn), &p.SubmittedBy, &p.RetryOf,
-		&p.CancelRunning, &p.Needs, &p.Hold, &p.Exec,
+		&p.CancelRunning, &p.Needs, &p.Hold, &p.Exec, &p.BatchID,
 	}
 }
 

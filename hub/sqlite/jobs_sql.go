@@ -9,7 +9,7 @@ const (
 		j.created_at, j.queued_at, j.started_at, j.ended_at, j.concurrency_group, j.held`
 	// A payload without its spec.
 	payloadColumns = `p.job_id, p.name, p.requires, p.labels, p.timeout_ns, p.grace_ns, p.retry_on, p.submitted_by, p.retry_of,
-		p.cancel_running, p.needs, p.hold_ns, p.allows_exec`
+		p.cancel_running, p.needs, p.hold_ns, p.allows_exec, p.batch_id`
 
 	selectKey = `SELECT job_id, fingerprint FROM idempotency_keys WHERE scope = ? AND key = ?`
 	insertKey = `INSERT INTO idempotency_keys (scope, key, fingerprint, job_id, created_at) VALUES (?, ?, ?, ?, ?)`
@@ -27,8 +27,8 @@ const (
 			created_at, queued_at, started_at, ended_at, concurrency_group)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	insertPayload = `INSERT INTO job_payloads
-			(job_id, name, requires, labels, timeout_ns, grace_ns, retry_on, submitted_by, retry_of, cancel_running, needs, hold_ns, allows_exec, spec)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+			(job_id, name, requires, labels, timeout_ns, grace_ns, retry_on, submitted_by, retry_of, cancel_running, needs, hold_ns, allows_exec, batch_id, spec)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 	selectJob     = `SELECT ` + jobColumns + ` FROM jobs j WHERE j.id = ?`
 	selectPayload = `SELECT ` + payloadColumns + `, p.spec FROM job_payloads p WHERE p.job_id = ?`
@@ -87,7 +87,12 @@ const (
 	// One owner's at a time, so that the index gives the order.
 	listJobs = `SELECT ` + jobColumns + `, ` + payloadColumns + `
 		FROM jobs j INDEXED BY jobs_list JOIN job_payloads p ON p.job_id = j.id
-		WHERE j.owner = :owner AND j.id < :before
+		WHERE ` + listed
+	// A batch is small, and its own index finds it.
+	listBatch = `SELECT ` + jobColumns + `, ` + payloadColumns + `
+		FROM job_payloads p INDEXED BY job_payloads_batch CROSS JOIN jobs j ON j.id = p.job_id
+		WHERE p.batch_id = :batch AND p.batch_id <> '' AND ` + listed
+	listed = `j.owner = :owner AND j.id < :before
 			AND (:states = '[]' OR j.state IN (SELECT value FROM json_each(:states)))
 			AND (:runner = '' OR j.runner_id = :runner OR j.lease_runner_id = :runner
 				OR EXISTS (SELECT 1 FROM attempts a WHERE a.job_id = j.id AND a.runner_id = :runner))

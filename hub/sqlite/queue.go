@@ -121,12 +121,16 @@ func (s *Store) ListJobs(ctx context.Context, f hub.JobFilter) ([]hub.QueuedJob,
 	if before == "" {
 		before = afterAllIDs
 	}
+	statement := listJobs
+	if f.BatchID != "" {
+		statement = listBatch
+	}
 	var out []hub.QueuedJob
 	owners := slices.Compact(slices.Sorted(slices.Values(f.Owners)))
 	for _, o := range owners {
-		jobs, err := readAll(ctx, s, "list jobs", listJobs, []any{
+		jobs, err := readAll(ctx, s, "list jobs", statement, []any{
 			sql.Named("owner", string(o)), sql.Named("before", before), sql.Named("states", list(f.States)),
-			sql.Named("runner", f.RunnerID), sql.Named("workspace", f.WorkspaceID),
+			sql.Named("runner", f.RunnerID), sql.Named("workspace", f.WorkspaceID), sql.Named("batch", f.BatchID),
 			sql.Named("since", stamp(f.Since)), sql.Named("until", stamp(f.Until)), sql.Named("limit", f.Limit),
 		}, scanQueued)
 		if err != nil {

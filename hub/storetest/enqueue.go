@@ -38,6 +38,7 @@ func enqueueRoundTrip(w *world) {
 		p.Payload.RetryOn = []hub.Class{hub.ClassImagePull, hub.ClassRunnerLost}
 		p.Payload.SubmittedBy = "usr_1"
 		p.Payload.RetryOf = NewID("job_")
+		p.Payload.BatchID = NewID("bat_")
 		p.Payload.Needs = `[{"rule":"images","of":"größe","value":"a"}]`
 	})
 	w.equal(w.job(p.Job.ID), p.Job)

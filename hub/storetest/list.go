@@ -17,8 +17,9 @@ func listTests() []test {
 
 // entry is a job as the test knows it, and whose runners have run it.
 type entry struct {
-	job hub.Job
-	ran []string
+	job   hub.Job
+	batch string
+	ran   []string
 }
 
 func (e entry) matches(f hub.JobFilter) bool {
@@ -26,6 +27,7 @@ func (e entry) matches(f hub.JobFilter) bool {
 	return slices.Contains(f.Owners, j.Owner) &&
 		(len(f.States) == 0 || slices.Contains(f.States, j.State)) &&
 		(f.RunnerID == "" || j.RunnerID == f.RunnerID || slices.Contains(e.ran, f.RunnerID)) &&
+		(f.BatchID == "" || e.batch == f.BatchID) &&
 		(f.WorkspaceID == "" || j.WorkspaceID == f.WorkspaceID) &&
 		(f.Since.IsZero() || !j.CreatedAt.Before(f.Since)) &&
 		(f.Until.IsZero() || j.CreatedAt.Before(f.Until)) &&
@@ -46,8 +48,9 @@ func listFilters(w *world) {
 		p := w.enqueue(target, func(p *hub.EnqueueParams) {
 			p.Job.CreatedAt = at(time.Duration(i) * time.Minute)
 			p.Job.WorkspaceID = []string{"wsp_a", "wsp_b"}[i%2]
+			p.Payload.BatchID = []string{"", "bat_a", "bat_b"}[i%3]
 		})
-		all = append(all, entry{job: p.Job})
+		all = append(all, entry{job: p.Job, batch: p.Payload.BatchID})
 	}
 	w.owner = mine
 	second := NewRunner(mine)
@@ -70,10 +73,12 @@ func listFilters(w *world) {
 				for _, workspace := range []string{"", "wsp_a", "wsp_none"} {
 					for i, since := range times {
 						for _, until := range times {
-							w.compare(hub.JobFilter{
-								Owners: owners, States: states, RunnerID: runner, WorkspaceID: workspace,
-								Since: since, Until: until, BeforeID: []string{"", all[6].job.ID, ""}[i], Limit: 100,
-							}, all)
+							for _, batch := range []string{"", "bat_a", "bat_none"} {
+								w.compare(hub.JobFilter{
+									Owners: owners, States: states, RunnerID: runner, WorkspaceID: workspace, BatchID: batch,
+									Since: since, Until: until, BeforeID: []string{"", all[6].job.ID, ""}[i], Limit: 100,
+								}, all)
+							}
 						}
 					}
 				}
@@ -127,7 +132,9 @@ func listPages(w *world) {
 }
 
 func listEntry(w *world) {
-	p := w.enqueue("", func(p *hub.EnqueueParams) { p.Payload.Name, p.Payload.Labels = "n", []string{"l"} })
+	p := w.enqueue("", func(p *hub.EnqueueParams) {
+		p.Payload.Name, p.Payload.Labels, p.Payload.BatchID = "n", []string{"l"}, "bat_x"
+	})
 	got, err := w.s.ListJobs(w.ctx, hub.JobFilter{Owners: []hub.Owner{w.owner}, Limit: 1})
 	w.must(err)
 	want := hub.QueuedJob{Job: p.Job, Payload: p.Payload}

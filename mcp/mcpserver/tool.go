@@ -21,13 +21,18 @@ func Tool(o *api.Operation) mcpgo.Tool {
 		Description:     o.Description,
 		RawInputSchema:  mustJSON(o.Name, terse(o.Input)),
 		RawOutputSchema: mustJSON(o.Name, outline(o.Output)),
-		Annotations: mcpgo.ToolAnnotation{
-			ReadOnlyHint:    &o.Hints.ReadOnly,
-			DestructiveHint: &o.Hints.Destructive,
-			IdempotentHint:  &o.Hints.Idempotent,
-			OpenWorldHint:   &o.Hints.OpenWorld,
-		},
+		Annotations:     annotations(o.Hints),
 	}
+}
+
+// annotations sets all hints that mean something: what is left out counts as destructive and open to the world. Whether a
+// tool that only reads is destructive or idempotent nobody asks.
+func annotations(h api.Hints) mcpgo.ToolAnnotation {
+	a := mcpgo.ToolAnnotation{ReadOnlyHint: &h.ReadOnly, OpenWorldHint: &h.OpenWorld}
+	if !h.ReadOnly {
+		a.DestructiveHint, a.IdempotentHint = &h.Destructive, &h.Idempotent
+	}
+	return a
 }
 
 func mustJSON(tool string, schema any) json.RawMessage {

@@ -79,7 +79,7 @@ func submit(ctx context.Context, o *Options) error {
 				return err
 			}
 		}
-		req := mcp.JobRequest{Spec: spec, Target: o.Target, Workspace: o.Workspace, Priority: o.Priority}
+		req := mcp.JobRequest{Spec: spec, JobPlacement: mcp.JobPlacement{Target: o.Target, Workspace: o.Workspace, Priority: o.Priority}}
 		if o.Check {
 			res, err := client.CheckJob(ctx, mcp.CheckJobArgs{JobRequest: req, SourceFollows: o.Source != ""})
 			if err != nil {
