@@ -18,7 +18,8 @@ type Principal struct {
 	User    User   // of KindUser
 	KeyID   string // the API key that was used
 	KeyName string
-	Runner  Runner // of KindRunner
+	Scope   KeyScope // of that key
+	Runner  Runner   // of KindRunner
 	// Secret is derived from the caller's token. Leases derive their nonces from
 	// it, so that the same request gets the same lease while only a digest is stored.
 	Secret  Secret
@@ -89,6 +90,13 @@ type APIKey struct {
 	CreatedAt time.Time
 	ExpiresAt time.Time // zero: never
 	RevokedAt time.Time // zero: valid
+	Scope     KeyScope
+}
+
+// KeyScope is what a key may be used for of what its user may do. The zero scope is all of it.
+type KeyScope struct {
+	ReadOnly bool   // nothing that changes anything
+	Toolsets string // names of toolsets with commas between them; "" is all
 }
 
 // Valid says whether the key may be used at now.

@@ -84,6 +84,8 @@ type WhoamiResult struct {
 	Login         string           `json:"login"`
 	Admin         bool             `json:"admin"` // of the whole hub
 	Key           string           `json:"key,omitempty"`
+	ReadOnly      bool             `json:"read_only,omitempty"` // the key changes nothing
+	Toolsets      string           `json:"toolsets,omitempty"`  // that the key is for, with commas between them; absent: all
 	Workspaces    []WorkspaceRole  `json:"workspaces"`
 	Limits        map[string]int64 `json:"limits"`
 	RunnersOnline int              `json:"runners_online"`

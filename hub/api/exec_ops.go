@@ -99,7 +99,7 @@ func endHold(s Services) Operation {
 
 func startCopy(s Services) Operation {
 	return define(Operation{
-		Name: "start_copy", Title: "Copy into or out of a job", Audience: People, HTTPOnly: true,
+		Name: "start_copy", Title: "Copy into or out of a job", Audience: People, Toolset: JobTools, HTTPOnly: true,
 		Description: "Open a copy of a tar archive. With put, of bytes bytes, that is then sent to execs/{exec_id}/input and unpacked at path; without it, of what is " +
 			"at path, which is then read from execs/{exec_id}/output. Allowed while exec_in_job is.",
 		Hints:  Hints{Destructive: true},

@@ -101,6 +101,9 @@ func (o *Operation) Call(ctx context.Context, log *slog.Logger, p hub.Principal,
 	if !o.Audience.Admits(p) {
 		return nil, "", Report(ctx, log, o.refusal(p))
 	}
+	if err := permit(p, o); err != nil {
+		return nil, "", Report(ctx, log, err)
+	}
 	value, summary, err := o.call(ctx, p, args)
 	if err != nil {
 		return nil, "", Report(ctx, log, err)

@@ -67,6 +67,9 @@ func TestEveryOperationIsFitForUse(t *testing.T) {
 		if o.Audience == "" {
 			t.Errorf("%s is for nobody", o.Name)
 		}
+		if o.Audience == api.People && o.Toolset == "" && o.Name != mcp.ToolWhoami {
+			t.Errorf("%s is in no toolset: a key for one toolset could call it", o.Name)
+		}
 		route := o.Route.Method + " " + o.Route.Path
 		if other, taken := seen[route]; taken {
 			t.Errorf("%s and %s are both %s", o.Name, other, route)

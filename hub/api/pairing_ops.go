@@ -71,7 +71,7 @@ func redeemPairing(s Services) Operation {
 
 func viewPairing(s Services) Operation {
 	return define(Operation{
-		Name: "view_pairing", Title: "See who asks to be paired", Audience: People, HTTPOnly: true,
+		Name: "view_pairing", Title: "See who asks to be paired", Audience: People, Toolset: RunnerTools, HTTPOnly: true,
 		Description: "The machine that waits with a code, for the person who decides on it. Wrong codes are counted.",
 		Hints:       Hints{ReadOnly: true, Idempotent: true},
 		Route:       Route{Method: http.MethodGet, Path: "/pairing/{user_code}"},
@@ -92,7 +92,7 @@ type pairingRef struct {
 
 func decidePairing(s Services) Operation {
 	return define(Operation{
-		Name: "decide_pairing", Title: "Approve or deny a pairing", Audience: People, HTTPOnly: true,
+		Name: "decide_pairing", Title: "Approve or deny a pairing", Audience: People, Toolset: RunnerTools, HTTPOnly: true,
 		Description: "Approve or deny the machine that waits with a code. For a workspace only its admins may.",
 		Hints:       Hints{Destructive: true},
 		Route:       Route{Method: http.MethodPost, Path: "/pairing/decide"},

@@ -11,7 +11,7 @@ import (
 
 func uploadSource(s Services) Operation {
 	return define(Operation{
-		Name: mcp.ToolUploadSource, Title: "Announce a source archive", Audience: People, HTTPOnly: true,
+		Name: mcp.ToolUploadSource, Title: "Announce a source archive", Audience: People, Toolset: JobTools, HTTPOnly: true,
 		Description: "Announce an archive that jobs are to start from: a tar stream, compressed by zstd, by its size and SHA-256. target and workspace are those " +
 			"of the job. When the hub has it already (exists) there is nothing to send; otherwise send it with PUT upload_url?offset=N. " +
 			"A spec then names it as source: {archive: \"sha256:…\"}.",

@@ -58,6 +58,17 @@ func ParseToolsets(text string) ([]Toolset, error) {
 	return out, nil
 }
 
+// JoinToolsets writes names as ParseToolsets reads them, each once.
+func JoinToolsets(sets []Toolset) string {
+	var names []string
+	for _, set := range Toolsets() {
+		if slices.Contains(sets, set) {
+			names = append(names, string(set))
+		}
+	}
+	return strings.Join(names, ",")
+}
+
 func badToolset(format string, args ...any) error {
 	var names []string
 	for _, set := range Toolsets() {

@@ -32,6 +32,7 @@ func whoami(s Services) Operation {
 		}
 		out := mcp.WhoamiResult{
 			Principal: p.Actor(), Login: p.User.Login, Admin: p.User.Admin, Key: p.KeyName,
+			ReadOnly: p.Scope.ReadOnly, Toolsets: p.Scope.Toolsets,
 			Workspaces: make([]mcp.WorkspaceRole, len(members)), Limits: limitsView(s.Jobs.Policy()),
 			ServerVersion: mcp.Version, Hub: hubID,
 		}
@@ -48,8 +49,15 @@ func whoami(s Services) Operation {
 		out.JobsActive = len(jobs.Jobs)
 		return out, nil
 	}, func(out mcp.WhoamiResult) string {
-		return fmt.Sprintf("You are %s, in %s, with %s online and %s active.", out.Login,
+		line := fmt.Sprintf("You are %s, in %s, with %s online and %s active.", out.Login,
 			plural(len(out.Workspaces), "workspace"), plural(out.RunnersOnline, "runner"), plural(out.JobsActive, "job"))
+		if out.ReadOnly {
+			line += " Your key only reads."
+		}
+		if out.Toolsets != "" {
+			line += " Your key is for " + out.Toolsets + " alone."
+		}
+		return line
 	})
 }
 

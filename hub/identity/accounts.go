@@ -66,8 +66,8 @@ func (s *Service) AddMember(ctx context.Context, slug, login string, role hub.Ro
 }
 
 // CreateKey makes an API key for a user and returns it: the only time that it is
-// known. ttl 0 never expires.
-func (s *Service) CreateKey(ctx context.Context, login, name string, ttl time.Duration) (string, hub.APIKey, error) {
+// known. ttl 0 never expires. The scope must be readable to package api.
+func (s *Service) CreateKey(ctx context.Context, login, name string, ttl time.Duration, scope hub.KeyScope) (string, hub.APIKey, error) {
 	if ttl < 0 {
 		return "", hub.APIKey{}, hub.Errorf(hub.InvalidArgument, "a key cannot expire before it is made").WithHint("give a positive --expires, such as 720h")
 	}
@@ -81,7 +81,15 @@ func (s *Service) CreateKey(ctx context.Context, login, name string, ttl time.Du
 	}
 	key := pairing.New(pairing.APIKey)
 	k := s.keyRow(key, u.ID, name, expires)
-	e := s.event(hub.ActKeyCreated, map[string]string{"login": login, "key": k.ID, "name": name})
+	k.Scope = scope
+	detail := map[string]string{"login": login, "key": k.ID, "name": name}
+	if scope.ReadOnly {
+		detail["read_only"] = "true"
+	}
+	if scope.Toolsets != "" {
+		detail["toolsets"] = scope.Toolsets
+	}
+	e := s.event(hub.ActKeyCreated, detail)
 	if err := s.store.CreateKey(ctx, k, e); err != nil {
 		return "", hub.APIKey{}, err
 	}

@@ -83,7 +83,7 @@ func (s *Service) person(ctx context.Context, digest []byte, p *hub.Principal) e
 	case !k.Valid(s.now()):
 		return unauthenticated("this API key expired on "+k.ExpiresAt.Format(time.RFC3339), "ask an operator for a new one")
 	}
-	p.Kind, p.User, p.KeyID, p.KeyName = hub.KindUser, u, k.ID, k.Name
+	p.Kind, p.User, p.KeyID, p.KeyName, p.Scope = hub.KindUser, u, k.ID, k.Name, k.Scope
 	return nil
 }
 

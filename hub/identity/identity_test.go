@@ -39,7 +39,7 @@ func TestTokensThatDoNotWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := func(ttl time.Duration) (string, string) {
-		k, row, err := ids.CreateKey(t.Context(), "ada", "test", ttl)
+		k, row, err := ids.CreateKey(t.Context(), "ada", "test", ttl, hub.KeyScope{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -97,7 +97,8 @@ func userArgs(u hub.User) []any { return []any{u.ID, text(u.Login), u.Admin, sta
 func workspaceArgs(w hub.Workspace) []any { return []any{w.ID, text(w.Slug), stamp(w.CreatedAt)} }
 
 func keyArgs(k hub.APIKey) []any {
-	return []any{k.ID, k.UserID, text(k.Name), k.Digest, stamp(k.CreatedAt), stamp(k.ExpiresAt), stamp(k.RevokedAt)}
+	return []any{k.ID, k.UserID, text(k.Name), k.Digest, stamp(k.CreatedAt), stamp(k.ExpiresAt), stamp(k.RevokedAt),
+		k.Scope.ReadOnly, text(k.Scope.Toolsets)}
 }
 
 func scanUser(row pgx.CollectableRow) (u hub.User, err error) {
@@ -114,7 +115,7 @@ type userKey struct {
 func scanUserKey(row pgx.CollectableRow) (p userKey, err error) {
 	u, k := &p.user, &p.key
 	err = row.Scan(&u.ID, &u.Login, &u.Admin, (*stamp)(&u.CreatedAt), &k.ID, &k.UserID, &k.Name, &k.Digest,
-		(*stamp)(&k.CreatedAt), (*stamp)(&k.ExpiresAt), (*stamp)(&k.RevokedAt))
+		(*stamp)(&k.CreatedAt), (*stamp)(&k.ExpiresAt), (*stamp)(&k.RevokedAt), &k.Scope.ReadOnly, &k.Scope.Toolsets)
 	return p, err
 }
 

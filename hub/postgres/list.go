@@ -25,6 +25,11 @@ func listJobs(f hub.JobFilter) (sql string, args []any) {
 		fmt.Fprintf(&where, " AND "+condition, len(args))
 	}
 	args = append(args, texts(f.Owners), f.Limit)
+	statement := selectJobs
+	if f.BatchID != "" {
+		statement = selectBatch
+		args = append(args, f.BatchID)
+	}
 	if len(f.States) > 0 {
 		add("j.state = ANY($%d::text[])", texts(f.States))
 	}
@@ -34,9 +39,6 @@ func listJobs(f hub.JobFilter) (sql string, args []any) {
 	}
 	if f.WorkspaceID != "" {
 		add("j.workspace_id = $%d", f.WorkspaceID)
-	}
-	if f.BatchID != "" {
-		add("j.id IN (SELECT b.job_id FROM job_payloads b WHERE b.batch_id = $%d AND b.batch_id <> '')", f.BatchID)
 	}
 	since := func(condition string, t time.Time) {
 		if !t.IsZero() {
@@ -48,5 +50,5 @@ func listJobs(f hub.JobFilter) (sql string, args []any) {
 	if f.BeforeID != "" {
 		add("j.id < $%d", f.BeforeID)
 	}
-	return fmt.Sprintf(selectJobs, where.String()), args
+	return fmt.Sprintf(statement, where.String()), args
 }

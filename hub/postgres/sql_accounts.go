@@ -3,15 +3,15 @@ package postgres
 // The parameters 1 to 11 are those of the event.
 const (
 	userColumns = `u.id, u.login, u.admin, u.created_at`
-	keyColumns  = `k.id, k.user_id, k.name, k.digest, k.created_at, k.expires_at, k.revoked_at`
+	keyColumns  = `k.id, k.user_id, k.name, k.digest, k.created_at, k.expires_at, k.revoked_at, k.read_only, k.toolsets`
 
 	userValues      = `$12::text, $13::text, $14::bool, $15::timestamptz`
 	workspaceValues = `$16::text, $17::text, $18::timestamptz`
-	keyValues       = `$19::text, $20::text, $21::text, $22::bytea, $23::timestamptz, $24::timestamptz, $25::timestamptz`
+	keyValues       = `$19::text, $20::text, $21::text, $22::bytea, $23::timestamptz, $24::timestamptz, $25::timestamptz, $26::bool, $27::text`
 
 	insertUser      = `INSERT INTO users (id, login, admin, created_at) `
 	insertWorkspace = `INSERT INTO workspaces (id, slug, created_at) `
-	insertKey       = `INSERT INTO api_keys (id, user_id, name, digest, created_at, expires_at, revoked_at) `
+	insertKey       = `INSERT INTO api_keys (id, user_id, name, digest, created_at, expires_at, revoked_at, read_only, toolsets) `
 
 	// bootstrap runs behind a lock, so that "done" has a row for the first hub alone.
 	bootstrap = `
@@ -30,7 +30,7 @@ const (
 	WITH done AS (` + insertWorkspace + `VALUES ($12, $13, $14) RETURNING 1)` + insertEvent
 
 	createKey = `
-	WITH done AS (` + insertKey + `VALUES ($12, $13, $14, $15, $16, $17, $18) RETURNING 1)` + insertEvent
+	WITH done AS (` + insertKey + `VALUES ($12, $13, $14, $15, $16, $17, $18, $19, $20) RETURNING 1)` + insertEvent
 
 	// putMember keeps seq, which says which membership is older.
 	putMember = `

@@ -92,6 +92,18 @@ const (
 	WHERE owner = $1 AND state IN ('leased', 'running') GROUP BY lease_runner_id`
 )
 
+// selectBatch is selectJobs for a batch, whose own index finds it: the lateral join with its OFFSET keeps the planner
+// from looking through all jobs of the owners instead.
+const selectBatch = `
+	WITH b AS MATERIALIZED (SELECT job_id FROM job_payloads WHERE batch_id = $3 AND batch_id <> '')
+	SELECT ` + jobColumns + `, ` + payloadColumns + `
+	FROM (
+		SELECT o.* FROM b CROSS JOIN LATERAL (
+			SELECT j.* FROM jobs j WHERE j.id = b.job_id AND j.owner = ANY($1::text[])%s OFFSET 0
+		) o ORDER BY o.id DESC LIMIT $2
+	) j JOIN job_payloads p ON p.job_id = j.id
+	ORDER BY j.id DESC`
+
 // selectJobs takes more conditions at its verb.
 const selectJobs = `
 	SELECT ` + jobColumns + `, ` + payloadColumns + `

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runnerhub/runnerhub/hub"
+	"github.com/runnerhub/runnerhub/hub/api"
 	"github.com/runnerhub/runnerhub/hub/identity"
 )
 
@@ -136,8 +137,9 @@ func newAddMember(environ func(string) (string, bool)) *cobra.Command {
 
 func newCreateKey(environ func(string) (string, bool)) *cobra.Command {
 	s := Defaults()
-	var login, name string
+	var login, name, toolsets string
 	var expires time.Duration
+	var readOnly bool
 	c := &cobra.Command{
 		Use:   "create-key --user LOGIN",
 		Short: "Make an API key for a person or their agent, and print it once",
@@ -145,7 +147,14 @@ func newCreateKey(environ func(string) (string, bool)) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return withAccounts(c, &s, environ, func(ctx context.Context, ids *identity.Service) error {
-				key, row, err := ids.CreateKey(ctx, login, name, expires)
+				if toolsets != "" { // as they are compared: a misspelled one would lock its key out
+					sets, err := api.ParseToolsets(toolsets)
+					if err != nil {
+						return err
+					}
+					toolsets = api.JoinToolsets(sets)
+				}
+				key, row, err := ids.CreateKey(ctx, login, name, expires, hub.KeyScope{ReadOnly: readOnly, Toolsets: toolsets})
 				if err != nil {
 					return err
 				}
@@ -159,6 +168,8 @@ func newCreateKey(environ func(string) (string, bool)) *cobra.Command {
 	c.Flags().StringVar(&login, "user", "", "login of the person")
 	c.Flags().StringVar(&name, "name", "cli", "what the key is for; shown by whoami")
 	c.Flags().DurationVar(&expires, "expires", 0, "how long it is valid, such as 720h (default: until revoked)")
+	c.Flags().BoolVar(&readOnly, "read-only", false, "the key changes nothing: it sees jobs, logs, files and machines")
+	c.Flags().StringVar(&toolsets, "toolsets", "", "what the key is for, some of jobs,artifacts,runners,admin (default: all)")
 	required(c, "user")
 	return c
 }

@@ -191,7 +191,13 @@ func TestAdminCommandsWorkBesideAHub(t *testing.T) {
 	if err != nil || who.Login != "ada" || len(who.Workspaces) != 1 || who.Workspaces[0].Role != "admin" {
 		t.Errorf("whoami with the new key: %+v, %v", who, err)
 	}
+	narrow, _, _ := admin("admin", "create-key", "--user", "ada", "--read-only", "--toolsets", "Artifacts, jobs")
+	who, err = h.Client(t, strings.TrimSpace(narrow)).Whoami(t.Context())
+	if err != nil || !who.ReadOnly || who.Toolsets != "jobs,artifacts" {
+		t.Errorf("whoami with a narrow key: %+v, %v", who, err)
+	}
 	for want, args := range map[string][]string{
+		"toolset":    {"admin", "create-key", "--user", "ada", "--toolsets", "job"},
 		"taken":      {"admin", "create-user", "ada"},
 		"nobody":     {"admin", "create-key", "--user", "nobody"},
 		"Ada":        {"admin", "create-user", "Ada"},

@@ -13,13 +13,15 @@ const (
 	insertWorkspace = `INSERT INTO workspaces (id, slug, created_at) VALUES (?, ?, ?)`
 	upsertMember    = `INSERT INTO members (workspace_id, user_id, role) VALUES (?, ?, ?)
 		ON CONFLICT (user_id, workspace_id) DO UPDATE SET role = excluded.role`
-	insertAPIKey = `INSERT INTO api_keys (id, user_id, name, digest, created_at, expires_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?)`
+	insertAPIKey = `INSERT INTO api_keys (id, user_id, name, digest, created_at, expires_at, revoked_at, read_only, toolsets)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	revokeAPIKey = `UPDATE api_keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL`
 	hasAPIKey    = `SELECT 1 FROM api_keys WHERE id = ?`
 
 	userByID    = `SELECT id, login, admin, created_at FROM users WHERE id = ?`
 	userByLogin = `SELECT id, login, admin, created_at FROM users WHERE login = ?`
-	userByKey   = `SELECT u.id, u.login, u.admin, u.created_at, k.id, k.user_id, k.name, k.digest, k.created_at, k.expires_at, k.revoked_at
+	userByKey   = `SELECT u.id, u.login, u.admin, u.created_at, k.id, k.user_id, k.name, k.digest, k.created_at, k.expires_at, k.revoked_at,
+			k.read_only, k.toolsets
 		FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.digest = ?`
 	workspaceByID   = `SELECT id, slug, created_at FROM workspaces WHERE id = ?`
 	workspaceBySlug = `SELECT id, slug, created_at FROM workspaces WHERE slug = ?`
@@ -72,7 +74,8 @@ func (t *tx) member(m hub.Membership) error {
 }
 
 func (t *tx) insertKey(k hub.APIKey) error {
-	_, err := t.exec(insertAPIKey, k.ID, k.UserID, k.Name, orEmpty(k.Digest), stamp(k.CreatedAt), stamp(k.ExpiresAt), stamp(k.RevokedAt))
+	_, err := t.exec(insertAPIKey, k.ID, k.UserID, k.Name, orEmpty(k.Digest), stamp(k.CreatedAt), stamp(k.ExpiresAt), stamp(k.RevokedAt),
+		k.Scope.ReadOnly, k.Scope.Toolsets)
 	return err
 }
 
@@ -124,7 +127,7 @@ func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time, e hub.Ev
 func (s *Store) UserByKey(ctx context.Context, digest []byte) (u hub.User, k hub.APIKey, err error) {
 	err = s.read(ctx, "read an API key", "API key", userByKey, []any{orNull(digest)},
 		&u.ID, &u.Login, &u.Admin, at(&u.CreatedAt),
-		&k.ID, &k.UserID, &k.Name, &k.Digest, at(&k.CreatedAt), at(&k.ExpiresAt), at(&k.RevokedAt))
+		&k.ID, &k.UserID, &k.Name, &k.Digest, at(&k.CreatedAt), at(&k.ExpiresAt), at(&k.RevokedAt), &k.Scope.ReadOnly, &k.Scope.Toolsets)
 	return u, k, err
 }
 

@@ -26,6 +26,7 @@ func keyRoundTrip(w *world) {
 	e, count := w.recorded(hub.ActKeyCreated)
 	forever, expiring := NewKey(u.ID), NewKey(u.ID)
 	expiring.Name, expiring.ExpiresAt = "größe", at(time.Hour+time.Microsecond)
+	expiring.Scope = hub.KeyScope{ReadOnly: true, Toolsets: "jobs,artifacts"}
 	for _, k := range []hub.APIKey{forever, expiring} {
 		w.must(w.s.CreateKey(w.ctx, k, e))
 		gotUser, gotKey, err := w.s.UserByKey(w.ctx, k.Digest)

@@ -119,6 +119,9 @@ func (x *execs) output(w http.ResponseWriter, r *http.Request, digest []byte, id
 
 func (x *execs) fill(w http.ResponseWriter, r *http.Request) {
 	offset, e := offsetOf(r)
+	if err := api.Permit(api.PrincipalFrom(r.Context()), api.JobTools, true); err != nil {
+		e = api.Fault(err)
+	}
 	var data []byte
 	if e == nil {
 		data, e = readBody(w, r, mcp.MaxCopyChunk)
@@ -134,6 +137,9 @@ func (x *execs) fill(w http.ResponseWriter, r *http.Request) {
 
 func (x *execs) read(w http.ResponseWriter, r *http.Request) {
 	offset, e := offsetOf(r)
+	if err := api.Permit(api.PrincipalFrom(r.Context()), api.JobTools, false); err != nil {
+		e = api.Fault(err)
+	}
 	if e != nil {
 		refuse(w, r, e)
 		return

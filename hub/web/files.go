@@ -31,6 +31,10 @@ func getFile(files Files, log *slog.Logger) http.Handler {
 			refuse(w, r, fault(mcp.CodePermissionDenied, "artifacts are for people and agents", "call it with an API key (ak_…)"))
 			return
 		}
+		if err := api.Permit(p, api.ArtifactTools, false); err != nil {
+			refuse(w, r, api.Fault(err))
+			return
+		}
 		attempt := 0
 		if text := r.URL.Query().Get("attempt"); text != "" {
 			n, err := strconv.Atoi(text)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/runnerhub/runnerhub/hub"
 	"github.com/runnerhub/runnerhub/mcp"
 )
 
@@ -58,7 +59,7 @@ func (h *realHub) stranger(t *testing.T) string {
 	if _, err := h.accounts.CreateUser(t.Context(), "eve", false); err != nil {
 		t.Fatal(err)
 	}
-	key, _, err := h.accounts.CreateKey(t.Context(), "eve", "laptop", 0)
+	key, _, err := h.accounts.CreateKey(t.Context(), "eve", "laptop", 0, hub.KeyScope{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -204,11 +204,11 @@ func TestBadTokensAreToldApart(t *testing.T) {
 	t.Parallel()
 	h := startHub(t)
 	ctx := t.Context()
-	expiring, _, err := h.accounts.CreateKey(ctx, "admin", "short", time.Nanosecond)
+	expiring, _, err := h.accounts.CreateKey(ctx, "admin", "short", time.Nanosecond, hub.KeyScope{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	revoked, key, err := h.accounts.CreateKey(ctx, "admin", "gone", 0)
+	revoked, key, err := h.accounts.CreateKey(ctx, "admin", "gone", 0, hub.KeyScope{})
 	if err != nil {
 		t.Fatal(err)
 	}

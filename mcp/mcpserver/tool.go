@@ -56,7 +56,7 @@ func handler(o *api.Operation, log *slog.Logger) server.ToolHandlerFunc {
 	}
 }
 
-// filter shows each principal the tools of its audience that are in the view it asked for, and no others; mcp-go
+// filter shows each principal the tools of its audience that are in the view it asked for and in its key's scope, and no others; mcp-go
 // applies it to lists and calls alike.
 func filter(ops []api.Operation) server.ToolFilterFunc {
 	byName := map[string]*api.Operation{}
@@ -64,7 +64,8 @@ func filter(ops []api.Operation) server.ToolFilterFunc {
 		byName[ops[i].Name] = &ops[i]
 	}
 	return func(ctx context.Context, tools []mcpgo.Tool) []mcpgo.Tool {
-		p, view := api.PrincipalFrom(ctx), api.ViewFrom(ctx)
+		p := api.PrincipalFrom(ctx)
+		view := api.ViewFrom(ctx).VisibleTo(p)
 		visible := make([]mcpgo.Tool, 0, len(tools))
 		for _, t := range tools {
 			if o := byName[t.Name]; o.Audience.Admits(p) && view.Shows(o) {
