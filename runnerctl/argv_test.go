@@ -158,6 +158,8 @@ func TestArgv(t *testing.T) {
 		argv[submit.Options]{line: "job.yaml --target t --workspace w --priority -5 --idempotency-key k -f --timestamps --json",
 			want: submit.Options{File: "job.yaml", Target: "t", Workspace: "w", Priority: -5, Key: "k", Follow: true, Timestamps: true, JSON: true}},
 		argv[submit.Options]{line: "- --check", want: submit.Options{File: "-", Check: true}},
+		argv[submit.Options]{line: "job.yaml --source dir --patch -", want: submit.Options{File: "job.yaml", Source: "dir", Patch: "-"}},
+		argv[submit.Options]{line: "- --patch -", refused: "cannot both be standard input"},
 		argv[submit.Options]{line: "- --check --follow", refused: "check"},
 		argv[submit.Options]{line: "- --check --idempotency-key k", refused: "check"})
 	testArgv(t, "unpair", unpair.New, func(o *unpair.Options) { o.F = nil },

@@ -93,6 +93,58 @@ func TestSubmitAWorkingTree(t *testing.T) {
 	}
 }
 
+// A patch goes over the working tree, over the spec's files, or is the whole source; what is wrong with it is said before anything is sent.
+func TestSubmitAPatch(t *testing.T) {
+	t.Parallel()
+	m, _ := onHub(t)
+	m.executor = topologytest.NewExecutor(showTree)
+	m.ok("pair", "--label", "box")
+	m.runner()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a"), []byte("one\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	patch := func(text string) string {
+		name := filepath.Join(t.TempDir(), "p.diff")
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	const edit = "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-one\n+two\n"
+	const plain = "image: busybox\n"
+	if r := m.with(plain, "submit", "-", "--source", dir, "--patch", patch(edit), "--follow"); r.code != 0 || r.stdout != "a: two\n\n" {
+		t.Errorf("over a folder: %+v", r)
+	}
+	job := decode[[]mcp.Job](t, m.ok("jobs", "--json"))[0].ID
+	if r := m.run("retry", job, "--follow"); r.code != 0 || r.stdout != "a: two\n\n" {
+		t.Errorf("a retry: %+v", r)
+	}
+	if r := m.with(plain+"source: {files: {a: \"one\\n\"}}\n", "submit", "-", "--patch", patch(edit), "--follow"); r.code != 0 || r.stdout != "a: two\n\n" {
+		t.Errorf("over files: %+v", r)
+	}
+	if r := m.with(plain, "submit", "-", "--patch", patch("--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+x\n"), "--follow"); r.code != 0 || r.stdout != "new: x\n\n" {
+		t.Errorf("alone: %+v", r)
+	}
+	for name, tt := range map[string]struct{ spec, patch, words string }{
+		"no base":       {plain, edit, `changes "a", and the source has no files`},
+		"bad":           {plain, strings.Replace(edit, "@@ -1 ", "@@ -1,2 ", 1), "line 3 of the patch: the hunk's header counts other lines"},
+		"misfit":        {plain + "source: {files: {a: three}}\n", edit, `does not fit the source: a, hunk 1 (line 3 of the patch): at line 1 the patch has "one\n" and the file has "three"`},
+		"one too many":  {plain + "source: {patch: \"--- /dev/null\\n+++ b/new\\n@@ -0,0 +1 @@\\n+x\\n\"}\n", edit, "has a patch of its own"},
+		"a broken spec": {"image: [", edit, "-:1:"},
+	} {
+		if r := m.with(tt.spec, "submit", "-", "--patch", patch(tt.patch), "--follow"); r.code == 0 || !strings.Contains(r.stderr, tt.words) {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	if r := m.with(plain, "submit", "-", "--patch", filepath.Join(dir, "none")); r.code != mcp.ExitUsage {
+		t.Errorf("no such file: %+v", r)
+	}
+	if r := m.with(plain, "submit", "-", "--source", dir, "--patch", patch(edit), "--check"); r.code != 0 {
+		t.Errorf("a check: %+v", r)
+	}
+}
+
 // A source that is not there is the job's failure, with its class.
 func TestASourceThatFails(t *testing.T) {
 	t.Parallel()

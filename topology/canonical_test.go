@@ -296,7 +296,10 @@ func drawSource(t *rapid.T) *topology.Source {
 	case 1:
 		s.Archive = rapid.StringMatching(`sha256:[0-9a-f]{64}`).Draw(t, "archive")
 	}
-	if s.Repository == "" && s.Archive == "" && s.Files == nil {
+	if rapid.Bool().Draw(t, "patched") {
+		s.Patch = "--- a/größe\n+++ b/größe\n@@ -1 +1 @@\n-a\n+" + rapid.StringMatching(`[ -~ä]{0,20}`).Draw(t, "line") + "\n"
+	}
+	if s.Repository == "" && s.Archive == "" && s.Files == nil && s.Patch == "" {
 		return nil
 	}
 	return s

@@ -2,9 +2,11 @@ package topology
 
 import (
 	"errors"
+	"maps"
 	"net/url"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -25,10 +27,32 @@ var (
 	scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
 )
 
-// source decodes what the workspace starts with.
+// source decodes what the workspace starts with. What it is based on may be written
+// beside the patch, or in "base".
 func (d *decoder) source(v value) *Source {
 	s := &Source{}
-	got := d.object(v, fields{
+	known := d.treeFields(s)
+	known["patch"] = func(v value) { s.Patch = d.patch(v) }
+	known["base"] = func(v value) { d.base(v, s) }
+	got := d.object(v, known, sourceStrangers)
+	if v.kind != mappingNode {
+		return nil
+	}
+	if _, based := got.values["base"]; !based {
+		d.checkTree(v, got)
+		return s
+	}
+	for _, name := range slices.Sorted(maps.Keys(got.values)) {
+		if f := got.values[name]; name != "base" && name != "patch" {
+			d.report(f.key, f.path, ProblemConflict, "base and "+name+" exclude each other", "write it in base, or all of base beside the patch")
+		}
+	}
+	return s
+}
+
+// treeFields decode a tree, without what changes it.
+func (d *decoder) treeFields(s *Source) fields {
+	return fields{
 		"files":      func(v value) { s.Files = d.files(v) },
 		"repository": func(v value) { s.Repository = d.repository(v) },
 		"commit":     func(v value) { s.Commit = d.commit(v) },
@@ -36,10 +60,11 @@ func (d *decoder) source(v value) *Source {
 		"lfs":        func(v value) { s.LFS = d.boolean(v) },
 		"path":       func(v value) { s.Path = d.sourceFolder(v) },
 		"archive":    func(v value) { s.Archive = d.archive(v) },
-	}, sourceStrangers)
-	if v.kind != mappingNode {
-		return nil
 	}
+}
+
+// checkTree checks what no field of a tree can know alone.
+func (d *decoder) checkTree(v value, got found) {
 	repository, fetched := got.values["repository"]
 	archive, held := got.values["archive"]
 	switch {
@@ -58,11 +83,10 @@ func (d *decoder) source(v value) *Source {
 				d.report(f.key, f.path, ProblemConflict, name+" belongs to a repository", `name it with "repository"`)
 			}
 		}
-		if !held && got.lacks("files") && got.lacks("repository") && got.lacks("archive") {
+		if !held && got.lacks("files") && got.lacks("repository") && got.lacks("archive") && got.lacks("patch") {
 			d.report(v.key, v.path, ProblemMissing, "names no source", `it takes "files", a "repository" with its "commit", or an "archive"`)
 		}
 	}
-	return s
 }
 
 // files decodes files of the spec's own: path: content, or path: {content, mode}.

@@ -3,10 +3,13 @@ package topology
 import (
 	"io/fs"
 	"strconv"
+
+	"github.com/runnerhub/runnerhub/topology/gitpatch"
 )
 
 // Source is the tree that a job's workspace starts with: a repository's, an
-// archive's, or none, and over it the files that the spec itself brings.
+// archive's, or none, over it the files that the spec itself brings, and all of it
+// changed by a patch.
 type Source struct {
 	// Files are keyed by their paths in the workspace.
 	Files map[string]SourceFile `json:"files,omitempty"`
@@ -21,6 +24,29 @@ type Source struct {
 
 	// Archive is the digest ("sha256:…") of an archive that the hub holds.
 	Archive string `json:"archive,omitempty"`
+
+	// Patch is a unified diff, as gitpatch reads it.
+	Patch string `json:"patch,omitempty"`
+}
+
+// NeedsBase names a file that the patch begins with in a source that has no files at
+// all, "" for none: no machine could apply it.
+func (s *Source) NeedsBase() string {
+	if s.Patch == "" || s.Repository != "" || s.Archive != "" || len(s.Files) > 0 {
+		return ""
+	}
+	changes, err := gitpatch.Parse(s.Patch)
+	if err != nil { // refused when it was decoded
+		return ""
+	}
+	made := map[string]bool{}
+	for _, c := range changes {
+		if c.From != "" && !made[c.From] {
+			return c.From
+		}
+		made[c.To] = true
+	}
+	return ""
 }
 
 // SourceFile is a file that a spec brings.

@@ -2,7 +2,7 @@
 // container, its services and their private network. It holds the job spec and
 // its validation, the observe → plan → execute machinery as data and pure
 // functions, and the Engine interface that a container engine implements. It
-// imports no other package of this project.
+// imports no other package of this project but gitpatch.
 package topology
 
 import "time"

@@ -71,6 +71,8 @@ var sourceStrangers = strangers{
 		"revision":  `did you mean "commit"?`,
 		"file":      `did you mean "files"?`,
 		"inline":    `did you mean "files"?`,
+		"diff":      `did you mean "patch"?`,
+		"patches":   `did you mean "patch"? One text may change any number of files`,
 		"dir":       `did you mean "path"?`,
 		"directory": `did you mean "path"?`,
 		"subdir":    `did you mean "path"?`,

@@ -113,13 +113,28 @@ func (s *Service) beyondPolicy(spec *topology.Spec) []SpecProblem {
 
 // sourceless finds what needs files of a source in a spec that has none: no machine could run it.
 func sourceless(spec *topology.Spec) []SpecProblem {
+	if spec.Source != nil {
+		return baseless(spec.Source)
+	}
 	field := spec.UsesSource()
-	if spec.Source != nil || field == "" {
+	if field == "" {
 		return nil
 	}
 	return []SpecProblem{{
 		Field: field, Code: topology.ProblemMissing, Message: "needs files of a source, and the job has none",
 		Hint: "name a repository in source, or submit a folder: runnerctl submit --source .",
+	}}
+}
+
+// baseless finds a patch of files in a source that has none.
+func baseless(s *topology.Source) []SpecProblem {
+	file := s.NeedsBase()
+	if file == "" {
+		return nil
+	}
+	return []SpecProblem{{
+		Field: "source.patch", Code: topology.ProblemMissing, Message: fmt.Sprintf("changes %q, and the source has no files", clip(file, 100)),
+		Hint: "name beside the patch what it was made of: a repository with its commit, an archive, or files; or submit a folder: runnerctl submit --source . --patch FILE",
 	}}
 }
 

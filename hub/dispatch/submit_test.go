@@ -44,6 +44,7 @@ func TestSubmitRefuses(t *testing.T) {
 			"a zero byte":        {specText(`{"image":"busybox","name":"a\u0000b"}`), hub.InvalidArgument, true},
 			"too long a timeout": {specText("image: busybox\ntimeout: 48h\n"), hub.InvalidArgument, true},
 			"files of no source": {specText("image: busybox\ncompose: compose.yaml\n"), hub.InvalidArgument, true},
+			"a patch of nothing": {specText("image: busybox\nsource: {patch: \"--- a/x\\n+++ b/x\\n@@ -1 +1 @@\\n-a\\n+b\\n\"}\n"), hub.InvalidArgument, true},
 			"10 MB":              {specText("image: busybox\nname: " + strings.Repeat("x", 10<<20)), hub.TooLarge, false},
 			"priority":           {func(r *dispatch.SubmitRequest) { r.Priority = 101 }, hub.InvalidArgument, false},
 			"long key":           {func(r *dispatch.SubmitRequest) { r.IdempotencyKey = strings.Repeat("x", 129) }, hub.InvalidArgument, false},

@@ -1,6 +1,6 @@
 // Package source gets the tree that a job starts with onto the runner's machine:
 // from a repository, with the owner's own git and its credentials, from an archive
-// that the hub holds, and from the spec itself. What a tree contains is other
+// that the hub holds, and from the spec itself, whose patch has the last word. What a tree contains is other
 // people's; nothing of it is executed, and no path or link of it leads out of the
 // folder that it is put in.
 package source
@@ -62,6 +62,9 @@ func (f *Fetcher) Fetch(
 	}
 	if err == nil {
 		err = writeFiles(tree, s.Files)
+	}
+	if err == nil {
+		err = applyPatch(ctx, tree, s.Patch, f.Limits, say)
 	}
 	if err != nil {
 		return "", failureOf(err)

@@ -21,9 +21,9 @@ import (
 // maxLinks is how many of the links that are left out are named.
 const maxLinks = 5
 
-// withSource packs the folder of --source, uploads it unless the hub has it, and
-// returns the spec that starts from it. A spec that cannot be used comes back as it
-// is, for the hub to say what is wrong with it, before anything is sent.
+// withSource packs the folder of --source, uploads it unless the hub has it, adds the
+// patch of --patch, and returns the spec that starts from both. A spec that cannot be
+// used comes back as it is, for the hub to say what is wrong with it, before anything is sent.
 func withSource(ctx context.Context, o *Options, client *mcpclient.Client, spec json.RawMessage) (json.RawMessage, error) {
 	var text string
 	if err := json.Unmarshal(spec, &text); err != nil {
@@ -33,7 +33,16 @@ func withSource(ctx context.Context, o *Options, client *mcpclient.Client, spec 
 	if err != nil {
 		return spec, nil // the hub says what is wrong with all that belongs to it
 	}
-	if s.Source != nil && (s.Source.Repository != "" || s.Source.Archive != "") {
+	if s.Source == nil {
+		s.Source = &topology.Source{}
+	}
+	if err := addPatch(ctx, o, s); err != nil {
+		return nil, err
+	}
+	if o.Source == "" {
+		return s.Canonical()
+	}
+	if s.Source.Repository != "" || s.Source.Archive != "" {
 		return nil, cmdutil.Usagef("the spec names a source of its own: leave out --source, or take it out of the spec")
 	}
 	tree, err := worktree.Scan(ctx, o.Source, archive.Limits{})
@@ -51,9 +60,6 @@ func withSource(ctx context.Context, o *Options, client *mcpclient.Client, spec 
 	defer packed.Close()
 	if err := upload(ctx, o, client, packed); err != nil {
 		return nil, err
-	}
-	if s.Source == nil {
-		s.Source = &topology.Source{}
 	}
 	s.Source.Archive = packed.Digest
 	return s.Canonical()

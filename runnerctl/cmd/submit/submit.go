@@ -23,6 +23,7 @@ type Options struct {
 	F          *cmdutil.Factory
 	File       string // "-" is standard input
 	Source     string // a folder; "" is none
+	Patch      string // a file, "-" is standard input; "" is none
 	Target     string
 	Workspace  string
 	Priority   int
@@ -46,15 +47,21 @@ func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.C
 			"(see `runnerctl help exit-codes`); interrupting that leaves the job running. With --check the JSON is what\n" +
 			"check_job answers: valid, problems, runners, summary.\n\n" +
 			"With --source the job starts in a copy of a folder: what .gitignore and .runnerhubignore files ignore stays out, and so do .git\n" +
-			"and symbolic links that lead out of the folder. An unchanged folder is not uploaded again.",
-		Example: "  runnerctl submit job.yaml --follow\n  runnerctl submit job.yaml --source . --follow\n  runnerctl submit - --target workspace < job.yaml",
-		Args:    cobra.ExactArgs(1),
+			"and symbolic links that lead out of the folder. An unchanged folder is not uploaded again. With --patch a unified diff is applied\n" +
+			"to the job's source, the folder or what the spec names, before the job starts.",
+		Example: "  runnerctl submit job.yaml --follow\n  runnerctl submit job.yaml --source . --follow\n  runnerctl submit - --target workspace < job.yaml\n" +
+			"  git diff --binary COMMIT | runnerctl submit job.yaml --patch - --follow",
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.File = args[0]
+			if o.File == "-" && o.Patch == "-" {
+				return cmdutil.Usagef("the spec and the patch cannot both be standard input")
+			}
 			return run(c.Context(), o)
 		},
 	}
 	c.Flags().StringVar(&o.Source, "source", "", "folder whose files the job starts with")
+	c.Flags().StringVar(&o.Patch, "patch", "", "file with a unified diff of the source; - reads it from standard input")
 	c.Flags().StringVar(&o.Target, "target", "", "self (any of your runners, the default), workspace, or a runner's id or label")
 	c.Flags().StringVar(&o.Workspace, "workspace", "", "slug of the workspace that the job belongs to (default: your first)")
 	c.Flags().IntVar(&o.Priority, "priority", 0, "-100 to 100; higher runs first")
@@ -74,7 +81,7 @@ func submit(ctx context.Context, o *Options) error {
 		return err
 	}
 	return o.F.AsPerson(func(client *mcpclient.Client) error {
-		if o.Source != "" {
+		if o.Source != "" || o.Patch != "" {
 			if spec, err = withSource(ctx, o, client, spec); err != nil {
 				return err
 			}
@@ -100,13 +107,7 @@ func submit(ctx context.Context, o *Options) error {
 
 // read returns the spec's text as a JSON string, as the hub takes it.
 func read(ctx context.Context, o *Options) (json.RawMessage, error) {
-	var data []byte
-	var err error
-	if o.File == "-" {
-		data, err = o.F.IO.ReadAll(ctx, maxSpec+1)
-	} else {
-		data, err = readFile(o.File)
-	}
+	data, err := readText(ctx, o, o.File)
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
@@ -116,6 +117,14 @@ func read(ctx context.Context, o *Options) (json.RawMessage, error) {
 		return nil, &mcp.Error{Code: mcp.CodeTooLarge, Message: "the spec is larger than 1 MiB", Hint: "keep data out of the spec"}
 	}
 	return json.Marshal(string(data))
+}
+
+// readText reads a file, or standard input, up to a byte more than a spec may have.
+func readText(ctx context.Context, o *Options, name string) ([]byte, error) {
+	if name == "-" {
+		return o.F.IO.ReadAll(ctx, maxSpec+1)
+	}
+	return readFile(name)
 }
 
 func readFile(name string) ([]byte, error) {
