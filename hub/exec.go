@@ -100,7 +100,7 @@ func Enterable(j Job, p JobPayload, k ExecKind) error {
 	switch {
 	case j.State.Ended():
 		return Errorf(AlreadySettled, "the job has ended: %s", j.State).
-			WithHint("set hold_on_failure in the spec to keep its topology up after a failure, and run it again")
+			WithHint(`run it again with retry_job and changes {"hold_on_failure": "10m"}: its containers then stay up after a failure`)
 	case j.State != JobRunning:
 		return Errorf(Conflict, "the job is %s and has no containers yet", j.State).WithHint("follow it with wait_job")
 	case j.Held != nil:

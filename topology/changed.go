@@ -16,6 +16,9 @@ func ParseChanged(spec, changes []byte) (*Spec, error) {
 		problem.Message = "in the changes: " + problem.Message
 		return nil, newSpecError(*problem)
 	}
+	if patch.kind != mappingNode {
+		return nil, newSpecError(Problem{Code: ProblemType, Message: "changes must be a mapping of what they change, such as {\"image\": \"alpine:3\"}"})
+	}
 	root, problem := merge(base, patch)
 	if problem != nil {
 		return nil, newSpecError(placeless(*problem)...)

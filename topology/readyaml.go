@@ -90,5 +90,8 @@ func syntaxProblem(data []byte, err error, limits *yamlLimits) *Problem {
 	if at.line <= len(lines) && strings.HasPrefix(strings.TrimLeft(lines[max(at.line, 1)-1], " "), "\t") {
 		p.Hint = "indent with spaces: YAML allows no tabs there"
 	}
+	if strings.HasPrefix(strings.TrimSpace(string(data[:min(len(data), 64)])), "```") {
+		p.Hint = "leave out the lines with ``` around it"
+	}
 	return p
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
@@ -18,7 +17,7 @@ import (
 func (c *checker) check(path string, s *jsonschema.Schema, value any) {
 	got := typeOf(value)
 	if want := typesOf(s); len(want) > 0 && !slices.Contains(want, got) && (got != "integer" || !slices.Contains(want, "number")) {
-		c.add(path, "must be %s, not %s", article(want), article([]string{got}))
+		c.add(path, "must be %s, not %s%s", article(want), article([]string{got}), instead(s, want, value))
 		return
 	}
 	switch v := value.(type) {
@@ -49,7 +48,7 @@ func (c *checker) object(path string, s *jsonschema.Schema, v map[string]any) {
 		case ok:
 			c.check(join(path, name), field, v[name])
 		case closed:
-			c.add(join(path, name), "is not a known field%s", meant(name, s.PropertyOrder))
+			c.add(join(path, name), "is not a known field%s", misplaced(name, s))
 		case s.AdditionalProperties != nil:
 			c.check(join(path, name), s.AdditionalProperties, v[name])
 		}
@@ -68,7 +67,7 @@ func (c *checker) text(path string, s *jsonschema.Schema, v string) {
 	case s.MaxLength != nil && len(v) > *s.MaxLength:
 		c.add(path, "has %d bytes; at most %d are allowed", len(v), *s.MaxLength)
 	case len(s.Enum) > 0 && !slices.Contains(s.Enum, any(v)):
-		c.add(path, "must be one of %s, not %s", words(s.Enum), quote(v))
+		c.add(path, "must be one of %s, not %s%s", words(s.Enum), quote(v), sameWord(s.Enum, v))
 	case s.Format == "date-time":
 		if _, err := time.Parse(time.RFC3339Nano, v); err != nil {
 			c.add(path, "must be a time such as 2026-01-02T15:04:05Z, not %s", quote(v))
@@ -82,7 +81,7 @@ func (c *checker) number(path string, s *jsonschema.Schema, v json.Number) {
 	case err != nil:
 		c.add(path, "is out of range")
 	case s.Minimum != nil && f < *s.Minimum, s.Maximum != nil && f > *s.Maximum:
-		c.add(path, "must be %s, not %s", interval(s), v)
+		c.add(path, "must be %s, not %s%s", interval(s), v, waits(path, s, f))
 	}
 }
 
@@ -166,28 +165,4 @@ func join(path, name string) string {
 		return name
 	}
 	return path + "." + name
-}
-
-// meant offers the known name that was probably meant, or else all of them.
-func meant(name string, known []string) string {
-	best, distance := "", max(1, len(name)/3)+1
-	if len(name) <= 64 {
-		for _, k := range known {
-			d := levenshtein.ComputeDistance(strings.ToLower(name), k)
-			if len(name) > 2 && strings.HasPrefix(k, strings.ToLower(name)) {
-				d = min(d, 1) // an abbreviation
-			}
-			if d < distance {
-				best, distance = k, d
-			}
-		}
-	}
-	switch {
-	case best != "":
-		return "; did you mean " + best + "?"
-	case len(known) == 0:
-		return "; there are none here"
-	default:
-		return "; known are " + strings.Join(known, ", ")
-	}
 }

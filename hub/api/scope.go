@@ -40,3 +40,18 @@ func permit(p hub.Principal, o *Operation) error {
 	return hub.Errorf(hub.PermissionDenied, "%s is one of the tools for %s, and the API key %q is for %s alone", o.Name, o.Toolset, p.KeyName,
 		strings.ReplaceAll(p.Scope.Toolsets, ",", ", ")).WithHint("use a key that was made without --toolsets, or with %s among them", o.Toolset)
 }
+
+// Visible says whether a caller with a view sees an operation. Where its view or its key's scope is what hides it, why
+// says so; what is not for its kind of token looks as if it did not exist.
+func (o *Operation) Visible(p hub.Principal, v View) (visible bool, why string) {
+	scope := v.VisibleTo(p)
+	switch {
+	case !o.Audience.Admits(p):
+		return false, ""
+	case scope.Shows(o):
+		return true, ""
+	case scope.ReadOnly && !o.Hints.ReadOnly:
+		return false, "it changes something, and this connection or its key only reads"
+	}
+	return false, "it is not among the toolsets that this connection or its key has"
+}

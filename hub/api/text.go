@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/runnerhub/runnerhub/mcp"
@@ -74,7 +75,23 @@ func waitText(out mcp.WaitJobResult) string {
 	case out.Failure != nil:
 		line += " Next: explain_job for what would help, read_job_log errors=true for all that says why."
 	}
+	if len(out.Lines) <= shortLog && holds(out.Lines, out.Telling) {
+		return line + quoted(out.Lines) // they are seen at a glance
+	}
 	return line + tellingText(out.Telling) + quoted(out.Lines)
+}
+
+// shortLog is how many lines need no pointing at those that tell most.
+const shortLog = 10
+
+// holds says whether some lines are all among others.
+func holds(lines, some []mcp.LogLine) bool {
+	for _, s := range some {
+		if !slices.ContainsFunc(lines, func(l mcp.LogLine) bool { return l.Text == s.Text }) {
+			return false
+		}
+	}
+	return true
 }
 
 // explainText is the sentence, what tells most, what to do next, and the log's end where nothing tells.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/runnerhub/runnerhub/hub"
+	"github.com/runnerhub/runnerhub/topology"
 )
 
 // caller is a person and the workspaces that they belong to.
@@ -64,8 +65,18 @@ func (c caller) workspace(slug string) (hub.Workspace, error) {
 			return m.Workspace, nil
 		}
 	}
-	return hub.Workspace{}, hub.Errorf(hub.NotFound, "no workspace %q that you belong to", slug).
-		WithHint("whoami lists your workspaces")
+	missing := hub.Errorf(hub.NotFound, "no workspace %q that you belong to", clip(slug, 80))
+	if len(c.members) == 0 {
+		return hub.Workspace{}, missing.WithHint("you belong to none: ask an admin to add you")
+	}
+	slugs := make([]string, len(c.members))
+	for i, m := range c.members {
+		slugs[i] = m.Workspace.Slug
+	}
+	if near := topology.Nearest(slug, slugs); near != "" {
+		return hub.Workspace{}, missing.WithHint("did you mean %s? whoami lists your workspaces", near)
+	}
+	return hub.Workspace{}, missing.WithHint("yours are %s", strings.Join(slugs[:min(len(slugs), 10)], ", "))
 }
 
 // job reads a job that the caller may see. What belongs to someone else is not found.
@@ -75,11 +86,11 @@ func (s *Service) job(ctx context.Context, p hub.Principal, id string) (hub.Job,
 		return hub.Job{}, c, err
 	}
 	if !printable(id) {
-		return hub.Job{}, c, noJob(id)
+		return hub.Job{}, c, s.unknownJob(ctx, c, id)
 	}
 	j, err := s.store.GetJob(ctx, id)
 	if hub.CodeOf(err) == hub.NotFound || (err == nil && !c.sees(j.Owner)) {
-		return hub.Job{}, c, noJob(id)
+		return hub.Job{}, c, s.unknownJob(ctx, c, id)
 	}
 	return j, c, err
 }

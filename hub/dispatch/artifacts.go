@@ -149,7 +149,7 @@ func (s *Service) Artifact(ctx context.Context, p hub.Principal, jobID string, a
 	}
 	a, err := s.store.GetArtifact(ctx, j.ID, n, file)
 	if hub.CodeOf(err) == hub.NotFound {
-		return a, missing
+		return a, missing.WithHint("%s%s", s.unknownFile(ctx, j.ID, n, file), missing.Hint)
 	}
 	return a, err
 }

@@ -16,8 +16,11 @@ const batchApart = 200 * time.Millisecond
 func isBatch(id string) bool { return strings.HasPrefix(id, batchIDPrefix) && printable(id) }
 
 func noBatch(id string) error {
-	return hub.Errorf(hub.NotFound, "no batch %q", clip(id, 80)).
-		WithHint("submit_jobs answers the batch_id; list_jobs shows the jobs that you may see, each with its batch_id")
+	missing := hub.Errorf(hub.NotFound, "no batch %q", clip(id, 80))
+	if strings.HasPrefix(id, hub.JobIDPrefix) {
+		return missing.WithHint("that is a job: wait_job and cancel_job take its id")
+	}
+	return missing.WithHint("submit_jobs answers the batch_id; list_jobs shows the jobs that you may see, each with its batch_id")
 }
 
 // WaitBatch answers how the jobs of a batch stand, holding the call until all have ended, or with FirstFailure until one

@@ -104,6 +104,9 @@ func advice(r RunnerReason, x hub.Reason) string {
 	case hub.ReasonUpdateRequired:
 		return fmt.Sprintf("Update runnerctl on %s.", r.Label)
 	case hub.ReasonMissingCapability:
+		if strings.Contains(x.Message, `"host"`) { // nobody writes that one into requires
+			return fmt.Sprintf("Name an `image`: without one a job runs on the machine itself, and %s.", x.Message)
+		}
 		return fmt.Sprintf("Choose another target, or drop it from `requires`: %s.", x.Message)
 	case hub.ReasonMissingLabel:
 		return fmt.Sprintf("Pair a machine that carries it, or drop it from `labels`: %s.", x.Message)

@@ -47,7 +47,11 @@ func (s *Service) ReadLog(ctx context.Context, p hub.Principal, r ReadLogRequest
 	if r.Lines == 1 { // one line alone may be as long as an answer
 		bag.long = maxText - lineCost
 	}
-	return s.readPage(ctx, a, cur, tail, bag)
+	out, err := s.readPage(ctx, a, cur, tail, bag)
+	if err == nil && len(out.Lines) == 0 {
+		out.Note = strings.TrimSpace(s.unknownSource(ctx, j.ID, filter) + " " + out.Note)
+	}
+	return out, err
 }
 
 // readFrom says where to read, and whether that is the log's end.

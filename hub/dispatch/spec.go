@@ -161,7 +161,9 @@ func requires(spec *topology.Spec) []string {
 
 // badSpec is the error for a spec with problems.
 func badSpec(problems []SpecProblem) error {
-	msg := problems[0].String()
+	first := problems[0]
+	first.Hint = "" // the error has it
+	msg := first.String()
 	if n := len(problems) - 1; n > 0 {
 		msg = fmt.Sprintf("%s (and %d more)", msg, n)
 	}

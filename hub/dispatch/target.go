@@ -103,6 +103,11 @@ func (s *Service) target(ctx context.Context, c caller, target, workspace string
 // unknownTarget says that there is no such runner, and which labels come near.
 func (s *Service) unknownTarget(ctx context.Context, c caller, target string) error {
 	e := hub.Errorf(hub.NotFound, "no runner %q that you may target", clip(target, 80))
+	for _, m := range c.members {
+		if m.Workspace.Slug == target {
+			return e.WithHint("%s is a workspace: for its runners send target workspace, and workspace %s", target, target)
+		}
+	}
 	var labels []string
 	for _, o := range c.owners() {
 		rs, err := s.store.ListRunners(ctx, o, false, "", 100)

@@ -64,7 +64,7 @@ func (s *Service) Revoke(ctx context.Context, p hub.Principal, workspace, idOrLa
 		var found []hub.Runner
 		found, err = s.store.RunnersByLabel(ctx, []hub.Owner{owner}, idOrLabel)
 		if err == nil && len(found) == 0 {
-			return Entry{}, unknown
+			return Entry{}, s.withLabels(ctx, owner, unknown)
 		}
 		if len(found) > 0 {
 			r = found[0]
@@ -75,6 +75,19 @@ func (s *Service) Revoke(ctx context.Context, p hub.Principal, workspace, idOrLa
 	}
 	r, err = s.revoke(ctx, p, r)
 	return Entry{Runner: r, Workspace: workspace, Status: hub.RunnerRevoked}, err
+}
+
+// withLabels adds the labels of an owner's runners to an error that says that there is none of some label.
+func (s *Service) withLabels(ctx context.Context, owner hub.Owner, missing *hub.Error) error {
+	runners, err := s.store.ListRunners(ctx, owner, false, "", 10)
+	if err != nil || len(runners) == 0 {
+		return missing
+	}
+	labels := make([]string, len(runners))
+	for i, r := range runners {
+		labels[i] = r.Label
+	}
+	return missing.WithHint("there are %s; %s", strings.Join(labels, ", "), missing.Hint)
 }
 
 // Unpair ends the calling runner's own pairing.

@@ -109,9 +109,15 @@ func must[T any](t *testing.T) func(T, error) T {
 // pair brings a machine in as runnerctl does: code, approval, redemption.
 func (h *realHub) pair(t *testing.T) (token string) {
 	t.Helper()
+	return h.pairAs(t, h.admin)
+}
+
+// pairAs is pair for whom an API key belongs to.
+func (h *realHub) pairAs(t *testing.T, key string) (token string) {
+	t.Helper()
 	public, private := pairing.NewKey()
 	machine := mcp.Machine{Hostname: "lab-7", OS: "linux", Arch: "amd64", Version: "1"}
-	stranger, admin := h.client(t, ""), h.client(t, h.admin)
+	stranger, admin := h.client(t, ""), h.client(t, key)
 	started := must[mcp.StartPairingResult](t)(stranger.StartPairing(t.Context(), mcp.StartPairingArgs{Machine: machine, PublicKey: public}))
 	view := must[mcp.PairingView](t)(admin.ViewPairing(t.Context(), strings.ToLower(started.UserCode)))
 	if view.Fingerprint != started.Fingerprint || view.State != mcp.PairingPending || view.Machine != machine || view.Address != "127.0.0.1" {

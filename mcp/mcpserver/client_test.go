@@ -80,9 +80,9 @@ func TestEachTokenSeesItsToolsOnly(t *testing.T) {
 						continue
 					}
 					// What is not listed cannot be called either, and looks as if it did not exist.
-					_, err := callTool(t, c, o.Name, map[string]any{})
-					if err == nil || !strings.Contains(err.Error(), "not found") {
-						t.Errorf("%s answers %v", o.Name, err)
+					got, err := callTool(t, c, o.Name, map[string]any{})
+					if err != nil || !got.IsError || got.Meta.AdditionalFields["message"] != "tool not found: "+o.Name {
+						t.Errorf("%s answers %+v, %v", o.Name, got, err)
 					}
 				}
 				slices.Sort(want)

@@ -65,9 +65,25 @@ func failureText(e *mcp.Error) string {
 		b.WriteString("\nHint: " + e.Hint)
 	}
 	if len(e.Details) > 0 {
-		if raw, err := json.Marshal(e.Details); err == nil && len(raw) <= maxDetails {
+		if raw, err := json.Marshal(e.Details); err == nil && len(raw) <= maxDetails && !told(raw, e.Message) {
 			b.WriteString("\nDetails: " + string(raw))
 		}
 	}
 	return b.String()
+}
+
+// told says whether details are one fault alone, which the message has told.
+func told(details []byte, message string) bool {
+	var d map[string]json.RawMessage
+	if json.Unmarshal(details, &d) != nil || len(d) != 1 {
+		return false
+	}
+	for name, raw := range d {
+		var faults []struct{ Message string }
+		if name != "fields" && name != "problems" || json.Unmarshal(raw, &faults) != nil ||
+			len(faults) != 1 || !strings.Contains(message, faults[0].Message) {
+			return false
+		}
+	}
+	return true
 }

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/runnerhub/runnerhub/hub/api"
@@ -20,11 +21,13 @@ import (
 // New serves the operations that are tools. It panics when one of them cannot
 // be described, which is a mistake in the table.
 func New(ops []api.Operation, log *slog.Logger) http.Handler {
+	sees := visibility(ops)
 	s := server.NewMCPServer("runnerhub", mcp.Version,
 		server.WithTitle("Runner Hub"),
 		server.WithInstructions(Instructions),
 		server.WithToolCapabilities(false),
-		server.WithToolFilter(filter(ops)),
+		server.WithToolFilter(filter(sees)),
+		server.WithHooks(redirect(sees)),
 		server.WithLogger(slog.New(slog.DiscardHandler)), // hub/web logs requests
 	)
 	for i := range ops {
@@ -32,7 +35,9 @@ func New(ops []api.Operation, log *slog.Logger) http.Handler {
 			s.AddTool(Tool(&ops[i]), handler(&ops[i], log))
 		}
 	}
+	s.AddTool(mcpgo.NewTool(unknownTool), answerUnknown(ops))
 	return server.NewStreamableHTTPServer(s,
+		server.WithHTTPContextFunc(withMisnamed),
 		server.WithStateLess(true),
 		server.WithDisableStreaming(true),
 		// hub/web checks the Host header, and knows the hub's own names.

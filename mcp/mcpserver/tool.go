@@ -56,19 +56,30 @@ func handler(o *api.Operation, log *slog.Logger) server.ToolHandlerFunc {
 	}
 }
 
-// filter shows each principal the tools of its audience that are in the view it asked for and in its key's scope, and no others; mcp-go
-// applies it to lists and calls alike.
-func filter(ops []api.Operation) server.ToolFilterFunc {
+// visibility says which tools a caller sees: those of its audience that are in the view it asked for and in its key's scope.
+func visibility(ops []api.Operation) func(ctx context.Context, tool string) bool {
 	byName := map[string]*api.Operation{}
 	for i := range ops {
 		byName[ops[i].Name] = &ops[i]
 	}
+	return func(ctx context.Context, tool string) bool {
+		o := byName[tool]
+		if o == nil || o.HTTPOnly {
+			return false
+		}
+		visible, _ := o.Visible(api.PrincipalFrom(ctx), api.ViewFrom(ctx))
+		return visible
+	}
+}
+
+// filter shows each caller the tools that it sees, and the answer to a call of any other; mcp-go applies it to lists and calls
+// alike.
+func filter(sees func(ctx context.Context, tool string) bool) server.ToolFilterFunc {
 	return func(ctx context.Context, tools []mcpgo.Tool) []mcpgo.Tool {
-		p := api.PrincipalFrom(ctx)
-		view := api.ViewFrom(ctx).VisibleTo(p)
 		visible := make([]mcpgo.Tool, 0, len(tools))
+		m := misnamedFrom(ctx)
 		for _, t := range tools {
-			if o := byName[t.Name]; o.Audience.Admits(p) && view.Shows(o) {
+			if sees(ctx, t.Name) || t.Name == unknownTool && m != nil && m.name != "" {
 				visible = append(visible, t)
 			}
 		}
