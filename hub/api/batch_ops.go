@@ -18,7 +18,7 @@ func submitJobs(s Services) Operation {
 			"say {\"name\": \"go 1.26\", \"image\": \"golang:1.26\"}. The rest is as in submit_job. A mistake in one spec stores none. Next: wait_jobs with the batch_id.",
 		Hints:  Hints{OpenWorld: true},
 		Route:  Route{Method: http.MethodPost, Path: "/batches", MaxBody: SpecBody},
-		limits: sameRequest.with(limits{"idempotency_key": keyLimit, "matrix": items(dispatch.MaxBatch, 0)}),
+		limits: requestLimits.with(limits{"idempotency_key": keyLimit, "matrix": items(dispatch.MaxBatch, 0)}), Described: asInSubmit,
 	}, func(ctx context.Context, p hub.Principal, in mcp.SubmitJobsArgs) (mcp.SubmitJobsResult, error) {
 		r, err := requestOf(mcp.JobRequest{Spec: in.Spec, JobPlacement: in.JobPlacement})
 		if err != nil {

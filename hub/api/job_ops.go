@@ -15,10 +15,8 @@ var requestLimits = limits{
 	"target": upTo(64), "workspace": slugLimit, "priority": between(-100, 100),
 }
 
-// sameRequest are the limits of a request that submit_job has described.
-var sameRequest = limits{
-	"target": undescribed(requestLimits["target"]), "workspace": undescribed(requestLimits["workspace"]), "priority": undescribed(requestLimits["priority"]),
-}
+// asInSubmit are the arguments of a request that submit_job has described.
+var asInSubmit = []string{"target", "workspace", "priority"}
 
 func submitJob(s Services) Operation {
 	return define(Operation{
@@ -67,7 +65,7 @@ func checkJob(s Services) Operation {
 			"and which runners could take the job, or what stands in the way. Stores nothing.",
 		Hints:  Hints{ReadOnly: true, Idempotent: true},
 		Route:  Route{Method: http.MethodPost, Path: "/jobs/check", MaxBody: SpecBody},
-		limits: sameRequest,
+		limits: requestLimits, Described: asInSubmit,
 	}, func(ctx context.Context, p hub.Principal, in mcp.CheckJobArgs) (mcp.CheckJobResult, error) {
 		r, err := requestOf(in.JobRequest)
 		if err != nil {

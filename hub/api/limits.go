@@ -66,16 +66,6 @@ func byDefault(value any, l limit) limit {
 	}
 }
 
-// undescribed leaves out what is said of the field elsewhere, and is read together with this.
-func undescribed(l limit) limit {
-	return func(s *jsonschema.Schema) {
-		if l != nil {
-			l(s)
-		}
-		s.Description = ""
-	}
-}
-
 // Limits that several operations share.
 var (
 	waitLimit   = between(0, mcp.MaxWait)

@@ -80,6 +80,8 @@ type Operation struct {
 
 	Input  *jsonschema.Schema // of the arguments, an object
 	Output *jsonschema.Schema // of the result, an object
+	// Described are arguments that the description of another tool's tells of, and need not be told of twice to a model.
+	Described []string
 
 	in, out Type
 	limits  limits

@@ -15,7 +15,7 @@ import (
 	"github.com/runnerhub/runnerhub/mcp/mcpserver"
 )
 
-//go:generate go test -run "TestToolsAreAsPinned|TestReadmeHasTheTools" -update .
+//go:generate go test -run "TestToolsAreAsPinned|TestReadmeHasTheTools|TestToolsHaveTheirPages" -update .
 
 var update = flag.Bool("update", false, "write the snapshots of the tools and the README's table")
 
@@ -83,5 +83,35 @@ func TestReadmeHasTheTools(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, string(text)); diff != "" {
 		t.Errorf("the README's tools differ (-tools +README); run: go generate ./mcp/mcpserver\n%s", diff)
+	}
+}
+
+// Every tool has a page in the manual that says what the code does.
+func TestToolsHaveTheirPages(t *testing.T) {
+	t.Parallel()
+	const folder = "../../docs/tools"
+	pages := mcpserver.ToolPages(api.Operations(api.Services{}))
+	for name, want := range pages {
+		file := filepath.Join(folder, name)
+		if *update {
+			if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(file)
+		if err != nil {
+			t.Errorf("%v; run: go generate ./mcp/mcpserver", err)
+			continue
+		}
+		if diff := cmp.Diff(want, string(got)); diff != "" {
+			t.Errorf("%s differs (-code +page); run: go generate ./mcp/mcpserver\n%s", file, diff)
+		}
+	}
+	have, err := filepath.Glob(folder + "/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(have) != len(pages) {
+		t.Errorf("%d files for %d pages: remove those of tools that are gone", len(have), len(pages))
 	}
 }

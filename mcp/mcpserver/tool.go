@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
@@ -19,7 +20,7 @@ func Tool(o *api.Operation) mcpgo.Tool {
 		Name:            o.Name,
 		Title:           o.Title,
 		Description:     o.Description,
-		RawInputSchema:  mustJSON(o.Name, terse(o.Input)),
+		RawInputSchema:  mustJSON(o.Name, arguments(o)),
 		RawOutputSchema: mustJSON(o.Name, outline(o.Output)),
 		Annotations:     annotations(o.Hints),
 	}
@@ -33,6 +34,15 @@ func annotations(h api.Hints) mcpgo.ToolAnnotation {
 		a.DestructiveHint, a.IdempotentHint = &h.Destructive, &h.Idempotent
 	}
 	return a
+}
+
+// arguments is the schema of an operation's arguments as a model reads it.
+func arguments(o *api.Operation) *jsonschema.Schema {
+	s := terse(o.Input)
+	for _, name := range o.Described {
+		s.Properties[name].Description = ""
+	}
+	return s
 }
 
 func mustJSON(tool string, schema any) json.RawMessage {

@@ -28,7 +28,7 @@ func ToolsTable(ops []api.Operation) string {
 			if o.HTTPOnly || o.Audience != part.audience {
 				continue
 			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s | `%s %s%s` |\n", o.Name, o.Title, changes(o.Hints), o.Route.Method, api.Base, o.Route.Path)
+			fmt.Fprintf(&b, "| [`%s`](docs/tools/%s.md) | %s | %s | `%s %s%s` |\n", o.Name, o.Name, o.Title, changes(o.Hints), o.Route.Method, api.Base, o.Route.Path)
 		}
 		b.WriteString("\n")
 	}
