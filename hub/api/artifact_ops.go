@@ -82,13 +82,7 @@ func listArtifacts(s Services) Operation {
 			out.Artifacts = append(out.Artifacts, artifactView(baseURL(ctx), a))
 		}
 		return out, nil
-	}, func(out mcp.ListArtifactsResult) string {
-		line := fmt.Sprintf("%s of attempt %d.", plural(len(out.Artifacts), "artifact"), out.Attempt)
-		if out.NextCursor != "" {
-			line += " There are more: call again with cursor."
-		}
-		return strings.TrimSpace(line + " " + out.Note)
-	})
+	}, artifactsText)
 }
 
 func readArtifact(s Services) Operation {
@@ -132,7 +126,7 @@ func readArtifact(s Services) Operation {
 		if out.Text == "" && out.Note != "" {
 			return out.Note
 		}
-		return strings.TrimSpace(fmt.Sprintf("%s of %s. %s", plural(len(out.Text), "byte"), out.Artifact.Path, out.Note))
+		return strings.TrimSpace(fmt.Sprintf("%s of %s. %s", plural(len(out.Text), "byte"), out.Artifact.Path, out.Note)) + "\n" + untrusted + "\n" + out.Text
 	})
 }
 

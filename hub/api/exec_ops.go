@@ -46,7 +46,7 @@ func execInJob(s Services) Operation {
 			Stdin: stdin, Timeout: duration(in.TimeoutMS), Wait: duration(in.WaitMS), MaxBytes: in.MaxBytes,
 		})
 		return execView(got), err
-	}, execLine)
+	}, execText)
 }
 
 func waitExec(s Services) Operation {
@@ -63,7 +63,7 @@ func waitExec(s Services) Operation {
 			Wait: duration(in.WaitMS), MaxBytes: in.MaxBytes,
 		})
 		return execView(got), err
-	}, execLine)
+	}, execText)
 }
 
 func stopExec(s Services) Operation {
@@ -76,7 +76,7 @@ func stopExec(s Services) Operation {
 	}, func(ctx context.Context, p hub.Principal, in mcp.ExecRef) (mcp.ExecResult, error) {
 		got, err := s.Jobs.StopExec(ctx, p, in.JobID, in.ExecID)
 		return execView(got), err
-	}, execLine)
+	}, execText)
 }
 
 func endHold(s Services) Operation {
@@ -110,7 +110,7 @@ func startCopy(s Services) Operation {
 			JobID: in.JobID, Service: in.Service, Path: in.Path, Put: in.Put, Bytes: in.Bytes,
 		})
 		return execView(got), err
-	}, execLine)
+	}, execText)
 }
 
 func execView(r dispatch.ExecPage) mcp.ExecResult {
@@ -134,15 +134,35 @@ func outputView(data []byte, next int64) mcp.ExecOutput {
 	return out
 }
 
-func execLine(out mcp.ExecResult) string {
+// execText is how a command ended, and what it wrote.
+func execText(out mcp.ExecResult) string {
+	var line string
 	switch {
 	case out.ExitCode != nil:
-		return fmt.Sprintf("%s: %s with exit code %d.", out.ExecID, strings.ReplaceAll(out.Status, "_", " "), *out.ExitCode)
+		line = fmt.Sprintf("%s: %s with exit code %d.", out.ExecID, strings.ReplaceAll(out.Status, "_", " "), *out.ExitCode)
 	case out.Status != "":
-		return fmt.Sprintf("%s: %s: %s.", out.ExecID, strings.ReplaceAll(out.Status, "_", " "), strings.TrimRight(out.Message, ". "))
+		line = fmt.Sprintf("%s: %s: %s.", out.ExecID, strings.ReplaceAll(out.Status, "_", " "), strings.TrimRight(out.Message, ". "))
 	default:
-		return fmt.Sprintf("%s: %s. Call wait_exec to go on.", out.ExecID, out.State)
+		line = fmt.Sprintf("%s: %s. Call wait_exec to go on.", out.ExecID, out.State)
 	}
+	if out.Stdout.Text == "" && out.Stderr.Text == "" {
+		return line
+	}
+	line += "\n" + untrusted
+	for _, part := range []struct{ name, text string }{{"stdout", out.Stdout.Text}, {"stderr", out.Stderr.Text}} {
+		if part.text != "" {
+			line += "\n[" + part.name + "]\n" + lastOf(part.text)
+		}
+	}
+	return line
+}
+
+// lastOf is the end of a command's output, as much of it as a text repeats.
+func lastOf(text string) string {
+	if len(text) <= maxQuoted {
+		return text
+	}
+	return "… the structured answer alone has what comes before\n" + strings.ToValidUTF8(text[len(text)-maxQuoted:], "")
 }
 
 func ordersView(orders []dispatch.ExecOrder) []mcp.ExecOrder {

@@ -47,7 +47,16 @@ func submittedLine(out mcp.SubmitJobResult) string {
 	if out.Existing {
 		line = "That idempotency key has stored this before. " + line
 	}
-	return strings.TrimSpace(line + noticesText(out.Notices))
+	line = strings.TrimSpace(line + noticesText(out.Notices))
+	switch {
+	case len(out.Notices) > 0:
+		return line + " Next: explain_job."
+	case out.Job.FinishedAt == nil:
+		return line + " Next: wait_job with follow=end."
+	case out.Job.Failure != nil:
+		return line + " Next: explain_job."
+	}
+	return line
 }
 
 func noticesText(notices []mcp.Notice) string {
@@ -77,7 +86,7 @@ func checkJob(s Services) Operation {
 			return mcp.CheckJobResult{}, err
 		}
 		return checkResultView(got), nil
-	}, func(out mcp.CheckJobResult) string { return out.Summary })
+	}, checkText)
 }
 
 func waitJob(s Services) Operation {
@@ -153,7 +162,7 @@ func listJobs(s Services) Operation {
 			}
 		}
 		return out, nil
-	}, func(out mcp.ListJobsResult) string { return countLine(len(out.Jobs), "job", out.NextCursor) })
+	}, jobsText)
 }
 
 func cancelJob(s Services) Operation {

@@ -29,7 +29,7 @@ func listRunners(s Services) Operation {
 		limits: rosterLimits,
 	}, func(ctx context.Context, p hub.Principal, in mcp.ListRunnersArgs) (mcp.ListRunnersResult, error) {
 		return roster(ctx, s, p, "", in)
-	}, rosterLine)
+	}, runnersText)
 }
 
 func listWorkspaceRunners(s Services) Operation {
@@ -41,7 +41,7 @@ func listWorkspaceRunners(s Services) Operation {
 		limits:      rosterLimits.with(workspaceLimits),
 	}, func(ctx context.Context, p hub.Principal, in mcp.ListWorkspaceRunnersArgs) (mcp.ListRunnersResult, error) {
 		return roster(ctx, s, p, in.Workspace, in.ListRunnersArgs)
-	}, rosterLine)
+	}, runnersText)
 }
 
 func roster(ctx context.Context, s Services, p hub.Principal, workspace string, in mcp.ListRunnersArgs) (mcp.ListRunnersResult, error) {
@@ -77,10 +77,6 @@ func rosterCursor(cursor string) (after string, err error) {
 			WithHint("leave it out to start at the first page")
 	}
 	return string(raw), nil
-}
-
-func rosterLine(out mcp.ListRunnersResult) string {
-	return countLine(len(out.Runners), "runner", out.NextCursor)
 }
 
 func pairRunner(s Services) Operation {
