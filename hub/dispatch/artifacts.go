@@ -80,7 +80,7 @@ type ArtifactsRequest struct {
 	JobID   string
 	Attempt int // 0: the latest
 	Cursor  string
-	Limit   int
+	Limit   int // 1 to 100, 0 is 20
 }
 
 // ArtifactsPage is one page of what an attempt left.
@@ -106,7 +106,13 @@ func (s *Service) ListArtifacts(ctx context.Context, p hub.Principal, r Artifact
 	if len(r.Cursor) > maxArtifactPath || !utf8.ValidString(r.Cursor) || strings.ContainsRune(r.Cursor, 0) {
 		return out, hub.Errorf(hub.InvalidArgument, "the cursor is none of list_artifacts").WithHint("send next_cursor of the answer before, or none for the first page")
 	}
-	limit := min(max(1, r.Limit), page)
+	limit := r.Limit
+	if limit == 0 {
+		limit = 20
+	}
+	if limit < 1 || limit > 100 {
+		return out, hub.Errorf(hub.InvalidArgument, "limit %d is not between 1 and 100", r.Limit)
+	}
 	out.Artifacts, err = s.store.ListArtifacts(ctx, j.ID, n, r.Cursor, limit+1)
 	if err != nil {
 		return out, err

@@ -1,6 +1,7 @@
 package dispatch_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -64,5 +65,30 @@ func TestWhyThereAreNoArtifacts(t *testing.T) {
 
 		w.clock.advance(w.policy.ArtifactRetention)
 		said(optional.JobID, "Attempt 1 ended too long ago: artifacts are kept for 3 days.")
+	})
+}
+
+func TestArtifactsArePaged(t *testing.T) {
+	onStores(t, func(t backend) {
+		w := newWorld(t, longLeases())
+		m := w.machine(self(w.ann))
+		w.submit()
+		l := m.take()
+		m.begin(l)
+		for i := range 21 {
+			data := []byte{byte(i)}
+			ticket := w.announce(m.p, w.file(l, fmt.Sprintf("out/%02d", i), data))
+			progress, err := w.send(w.s, ticket, 0, data)
+			w.wantProgress(progress, err, 1, true)
+		}
+		for limit, want := range map[int]int{0: 20, 1: 1, 100: 21} {
+			page, err := w.s.ListArtifacts(w.ctx, w.ann, dispatch.ArtifactsRequest{JobID: l.JobID, Limit: limit})
+			w.must(err)
+			if len(page.Artifacts) != want || (page.NextCursor == "") != (want == 21) {
+				t.Errorf("limit %d lists %d, and the cursor is %q", limit, len(page.Artifacts), page.NextCursor)
+			}
+		}
+		_, err := w.s.ListArtifacts(w.ctx, w.ann, dispatch.ArtifactsRequest{JobID: l.JobID, Limit: 101})
+		w.wantCode(err, hub.InvalidArgument)
 	})
 }
