@@ -65,7 +65,7 @@ func ticketView(base string, t dispatch.UploadTicket) mcp.UploadTicket {
 }
 
 func listArtifacts(s Services) Operation {
-	return define(Operation{
+	return leading(define(Operation{
 		Name: mcp.ToolListArtifacts, Title: "List a job's artifacts", Audience: People, Toolset: ArtifactTools,
 		Description: "The files that a job's attempt left, by path, with size, SHA-256 and a URL to download each with an API key. " +
 			"read_artifact shows the text of one. What tests came to is in get_job already, as result.tests, and small values are in result.outputs.",
@@ -82,7 +82,15 @@ func listArtifacts(s Services) Operation {
 			out.Artifacts = append(out.Artifacts, artifactView(baseURL(ctx), a))
 		}
 		return out, nil
-	}, artifactsText)
+	}, artifactsText), artifactLinks)
+}
+
+func artifactLinks(out mcp.ListArtifactsResult) []mcp.Resource {
+	var links []mcp.Resource
+	for _, a := range out.Artifacts[:min(len(out.Artifacts), maxListRefs)] {
+		links = append(links, artifactResource(out.JobID, out.Attempt, a))
+	}
+	return links
 }
 
 func readArtifact(s Services) Operation {

@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"github.com/runnerhub/runnerhub/hub"
+	"github.com/runnerhub/runnerhub/mcp"
 )
 
 // Type is a Go type of the wire contract.
@@ -41,6 +42,12 @@ func define[In, Out any](o Operation, run func(context.Context, hub.Principal, I
 		}
 		return out, say(out), nil
 	}
+	return o
+}
+
+// leading adds the resources that a result leads to.
+func leading[Out any](o Operation, links func(Out) []mcp.Resource) Operation {
+	o.links = func(value any) []mcp.Resource { return links(value.(Out)) }
 	return o
 }
 

@@ -19,7 +19,7 @@ var requestLimits = limits{
 var asInSubmit = []string{"target", "workspace", "priority"}
 
 func submitJob(s Services) Operation {
-	return define(Operation{
+	return leading(define(Operation{
 		Name: mcp.ToolSubmitJob, Title: "Submit a job", Audience: People, Toolset: JobTools,
 		Description: "Run a job on a paired machine, in containers of its own. spec: `image` and either `steps` ([{name, run}]) or `command`, " +
 			"optionally `source` ({repository, commit} or {files}, and `patch`, a unified diff of it), `services`, `env`, `artifacts`, `reports`, `requires`, `labels`, `resources`, `timeout`, `retry`, `concurrency`, `hold_on_failure`, `exec`; check_job tells what is wrong with one without running it. " +
@@ -39,7 +39,11 @@ func submitJob(s Services) Operation {
 			return mcp.SubmitJobResult{}, err
 		}
 		return submitResultView(s.Jobs.Now(), got)
-	}, submittedLine)
+	}, submittedLine), submittedLinks)
+}
+
+func submittedLinks(out mcp.SubmitJobResult) []mcp.Resource {
+	return []mcp.Resource{jobResource(out.Job), logResource(out.Job.ID)}
 }
 
 func submittedLine(out mcp.SubmitJobResult) string {
@@ -90,7 +94,7 @@ func checkJob(s Services) Operation {
 }
 
 func waitJob(s Services) Operation {
-	return define(Operation{
+	return leading(define(Operation{
 		Name: mcp.ToolWaitJob, Title: "Wait for a job", Audience: People, Toolset: JobTools,
 		Description: "Follow a job: its state and the log lines since cursor, once there is something new, or with follow=end once the job has ended, and after wait_ms at the latest. " +
 			"Without a cursor it answers at once with the last lines; cursor `start` reads the log from its beginning. " +
@@ -106,7 +110,15 @@ func waitJob(s Services) Operation {
 			return mcp.WaitJobResult{}, err
 		}
 		return waitResultView(s.Jobs.Now(), got)
-	}, waitText)
+	}, waitText), endLinks)
+}
+
+// endLinks lead to what is worth keeping of a job that has ended.
+func endLinks(out mcp.WaitJobResult) []mcp.Resource {
+	if !out.Done {
+		return nil
+	}
+	return []mcp.Resource{endedResource(out), logResource(out.JobID)}
 }
 
 func getJob(s Services) Operation {
@@ -183,7 +195,7 @@ func cancelJob(s Services) Operation {
 }
 
 func retryJob(s Services) Operation {
-	return define(Operation{
+	return leading(define(Operation{
 		Name: mcp.ToolRetryJob, Title: "Run a job again", Audience: People, Toolset: JobTools,
 		Description: "Run a job that has ended again, to the same target, as a new job that names the old one in retry_of; with changes to try a fix or to look closer. " +
 			"Give an idempotency_key so that a repeated call does not run it twice. Next: wait_job with the new job's id.",
@@ -200,7 +212,7 @@ func retryJob(s Services) Operation {
 			return mcp.SubmitJobResult{}, err
 		}
 		return submitResultView(s.Jobs.Now(), got)
-	}, submittedLine)
+	}, submittedLine), submittedLinks)
 }
 
 func explainJob(s Services) Operation {

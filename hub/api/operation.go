@@ -85,6 +85,7 @@ type Operation struct {
 
 	in, out Type
 	limits  limits
+	links   func(value any) []mcp.Resource
 	call    func(ctx context.Context, p hub.Principal, args json.RawMessage) (value any, summary string, err error)
 }
 
@@ -111,6 +112,14 @@ func (o *Operation) Call(ctx context.Context, log *slog.Logger, p hub.Principal,
 		return nil, "", Report(ctx, log, err)
 	}
 	return value, summary, nil
+}
+
+// Links are the resources that a result of Call leads to, the most telling first.
+func (o *Operation) Links(value any) []mcp.Resource {
+	if o.links == nil {
+		return nil
+	}
+	return o.links(value)
 }
 
 func (o *Operation) refusal(p hub.Principal) error {

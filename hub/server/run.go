@@ -70,9 +70,10 @@ func RunOn(
 	if err != nil {
 		return usageError{err}
 	}
-	ops := api.Operations(api.Services{Jobs: jobs, Roster: roster, Accounts: ids})
+	services := api.Services{Jobs: jobs, Roster: roster, Accounts: ids}
+	ops := api.Operations(services)
 	srv := web.NewServer(web.New(web.Options{
-		Operations: ops, Auth: ids, MCP: mcpserver.New(ops, log), Logs: jobs, Uploads: jobs, Sources: jobs, Files: jobs, Execs: jobs, Log: log,
+		Operations: ops, Auth: ids, MCP: mcpserver.New(ops, api.NewLibrary(services, ops, log), log), Logs: jobs, Uploads: jobs, Sources: jobs, Files: jobs, Execs: jobs, Log: log,
 		Ready: store.Ping, Drain: draining,
 		PublicURL: s.PublicURL, AllowedHosts: s.AllowHosts, AllowedOrigins: s.AllowOrigins,
 		TrustedProxies: proxies, TLS: scheme == "https",

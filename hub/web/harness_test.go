@@ -117,8 +117,9 @@ func open(t *testing.T, change func(*web.Options)) *door {
 	t.Helper()
 	d := &door{jobs: &fakeJobs{}, log: &syncBuffer{}}
 	log := slog.New(slog.NewTextHandler(d.log, nil))
-	ops := api.Operations(api.Services{Jobs: d.jobs, Roster: fakeRoster{}})
-	o := web.Options{Operations: ops, Auth: fakeAuth{}, MCP: mcpserver.New(ops, log), Logs: d.jobs, Log: log}
+	services := api.Services{Jobs: d.jobs, Roster: fakeRoster{}}
+	ops := api.Operations(services)
+	o := web.Options{Operations: ops, Auth: fakeAuth{}, MCP: mcpserver.New(ops, api.NewLibrary(services, ops, log), log), Logs: d.jobs, Log: log}
 	if change != nil {
 		change(&o)
 	}

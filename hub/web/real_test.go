@@ -63,10 +63,11 @@ func startHub(t *testing.T) *realHub {
 	if _, err := h.accounts.Bootstrap(ctx, h.admin); err != nil {
 		t.Fatal(err)
 	}
-	ops := api.Operations(api.Services{Jobs: jobs, Roster: roster, Accounts: h.accounts})
+	services := api.Services{Jobs: jobs, Roster: roster, Accounts: h.accounts}
+	ops := api.Operations(services)
 	s := httptest.NewUnstartedServer(nil)
 	s.Config = web.NewServer(web.New(web.Options{
-		Operations: ops, Auth: h.accounts, MCP: mcpserver.New(ops, log), Logs: jobs, Uploads: jobs, Files: jobs, Execs: jobs, Log: log, Ready: store.Ping, Drain: drain,
+		Operations: ops, Auth: h.accounts, MCP: mcpserver.New(ops, api.NewLibrary(services, ops, log), log), Logs: jobs, Uploads: jobs, Files: jobs, Execs: jobs, Log: log, Ready: store.Ping, Drain: drain,
 	}), log)
 	s.Start()
 	h.url = s.URL

@@ -96,8 +96,9 @@ func serveAs(t *testing.T, jobs *fakeJobs, auth api.Authenticator) string {
 		jobs.get = func(_ context.Context, id string) (dispatch.JobView, error) { return job(id) }
 	}
 	log := slog.New(slog.DiscardHandler)
-	ops := api.Operations(api.Services{Jobs: jobs, Roster: fakeRoster{}, Accounts: fakeAccounts{}})
-	s := httptest.NewServer(web.New(web.Options{Operations: ops, Auth: auth, MCP: mcpserver.New(ops, log), Log: log}))
+	services := api.Services{Jobs: jobs, Roster: fakeRoster{}, Accounts: fakeAccounts{}}
+	ops := api.Operations(services)
+	s := httptest.NewServer(web.New(web.Options{Operations: ops, Auth: auth, MCP: mcpserver.New(ops, api.NewLibrary(services, ops, log), log), Log: log}))
 	t.Cleanup(s.Close)
 	return s.URL
 }

@@ -79,8 +79,9 @@ func serveWithoutTokens(t *testing.T) string {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	jobs := &fakeJobs{get: func(_ context.Context, id string) (dispatch.JobView, error) { return job(id) }}
-	ops := api.Operations(api.Services{Jobs: jobs, Roster: fakeRoster{}, Accounts: fakeAccounts{}})
-	door := web.New(web.Options{Operations: ops, Auth: fakeAuth{}, MCP: mcpserver.New(ops, log), Log: log})
+	services := api.Services{Jobs: jobs, Roster: fakeRoster{}, Accounts: fakeAccounts{}}
+	ops := api.Operations(services)
+	door := web.New(web.Options{Operations: ops, Auth: fakeAuth{}, MCP: mcpserver.New(ops, api.NewLibrary(services, ops, log), log), Log: log})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set("Authorization", "Bearer "+personToken)
 		door.ServeHTTP(w, r)

@@ -10,9 +10,9 @@ import (
 	"github.com/runnerhub/runnerhub/mcp"
 )
 
-// success is a result: its value for programs and one line for whoever sees text
-// alone. A client from before structured content gets the value as text too.
-func success(value any, summary string, structured bool) *mcpgo.CallToolResult {
+// success is a result: its value for programs, one line for whoever sees text
+// alone, and where it leads to. A client from before structured content, which came together with links, gets the value as text too.
+func success(value any, summary string, links []mcp.Resource, structured bool) *mcpgo.CallToolResult {
 	r := &mcpgo.CallToolResult{
 		Content:           []mcpgo.Content{mcpgo.NewTextContent(summary)},
 		StructuredContent: value,
@@ -21,6 +21,10 @@ func success(value any, summary string, structured bool) *mcpgo.CallToolResult {
 		if raw, err := json.Marshal(value); err == nil {
 			r.Content = append(r.Content, mcpgo.NewTextContent(string(raw)))
 		}
+		return r
+	}
+	for _, l := range links {
+		r.Content = append(r.Content, linkTo(l))
 	}
 	return r
 }

@@ -1,5 +1,5 @@
 // Package mcpserver serves the operation table as MCP tools over streamable
-// HTTP, for clients of every protocol revision that mcp-go knows.
+// HTTP, and what jobs are and leave as resources, for clients of every protocol revision that mcp-go knows.
 //
 // It keeps no state: no sessions, no notifications, no server-initiated
 // requests. What spans calls is in arguments (job_id, cursor, lease). The
@@ -18,16 +18,18 @@ import (
 	"github.com/runnerhub/runnerhub/mcp"
 )
 
-// New serves the operations that are tools. It panics when one of them cannot
-// be described, which is a mistake in the table.
-func New(ops []api.Operation, log *slog.Logger) http.Handler {
+// New serves the operations that are tools, and a library of the same operations as resources. It panics when one of them
+// cannot be described, which is a mistake in the table.
+func New(ops []api.Operation, lib *api.Library, log *slog.Logger) http.Handler {
 	sees := visibility(ops)
+	hooks := redirect(sees)
 	s := server.NewMCPServer("runnerhub", mcp.Version,
 		server.WithTitle("Runner Hub"),
 		server.WithInstructions(Instructions),
 		server.WithToolCapabilities(false),
 		server.WithToolFilter(filter(sees)),
-		server.WithHooks(redirect(sees)),
+		server.WithResourceCapabilities(false, false),
+		server.WithHooks(hooks),
 		server.WithLogger(slog.New(slog.DiscardHandler)), // hub/web logs requests
 	)
 	for i := range ops {
@@ -36,12 +38,13 @@ func New(ops []api.Operation, log *slog.Logger) http.Handler {
 		}
 	}
 	s.AddTool(mcpgo.NewTool(unknownTool), answerUnknown(ops))
-	return server.NewStreamableHTTPServer(s,
+	addResources(s, hooks, lib)
+	return exchanged(server.NewStreamableHTTPServer(s,
 		server.WithHTTPContextFunc(withMisnamed),
 		server.WithStateLess(true),
 		server.WithDisableStreaming(true),
 		// hub/web checks the Host header, and knows the hub's own names.
 		server.WithDisableLocalhostProtection(true),
 		server.WithStreamableHTTPLogger(log),
-	)
+	))
 }

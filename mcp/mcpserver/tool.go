@@ -62,7 +62,7 @@ func handler(o *api.Operation, log *slog.Logger) server.ToolHandlerFunc {
 		if fault != nil {
 			return failure(fault), nil
 		}
-		return success(value, summary, readsStructured(req.Header)), nil
+		return success(value, summary, o.Links(value), readsStructured(req.Header)), nil
 	}
 }
 

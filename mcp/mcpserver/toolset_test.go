@@ -16,7 +16,7 @@ import (
 )
 
 // post sends one message of the era before the newest as a person and returns the status and body of the answer.
-func post(t *testing.T, url string, header map[string]string, message string) (int, []byte) {
+func post(t testing.TB, url string, header map[string]string, message string) (int, []byte) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(message))
 	if err != nil {

@@ -1,0 +1,146 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/runnerhub/runnerhub/mcp"
+)
+
+// exchange is one request on its way through mcp-go, and what is answered in place of mcp-go's own words: those have one
+// code for whatever a handler returns as an error, and show it to the client as it is. Nothing of it outlives the request.
+//
+// One goroutine at a time uses it: the request's, in which mcp-go calls handlers and then writes.
+type exchange struct {
+	http.ResponseWriter
+	message []byte
+	reply   *reply // nil: mcp-go's answer stands
+}
+
+// reply is an answer of ours.
+type reply struct {
+	status int
+	answer answerTo // whole but for the id
+}
+
+type exchangeKey struct{}
+
+// exchanged gives every request an exchange.
+func exchanged(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		message, err := io.ReadAll(r.Body) // the front door has read and bounded it
+		if err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		e := &exchange{ResponseWriter: w, message: message}
+		r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, e))
+		r.Body = io.NopCloser(bytes.NewReader(message))
+		next.ServeHTTP(e, r)
+		e.finish()
+	})
+}
+
+// exchangeOf returns the exchange of a request that a handler serves.
+func exchangeOf(ctx context.Context) *exchange {
+	return ctx.Value(exchangeKey{}).(*exchange)
+}
+
+// rpcError is the error of a JSON-RPC answer.
+type rpcError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    any    `json:"data,omitempty"`
+}
+
+// answerTo is a JSON-RPC answer.
+type answerTo struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Result  any             `json:"result,omitempty"`
+	Error   *rpcError       `json:"error,omitempty"`
+}
+
+// fail answers the request with an error.
+func (e *exchange) fail(ctx context.Context, err rpcError) {
+	status := http.StatusOK
+	if server.IsModernRequest(ctx) {
+		status = modernStatus(err.Code)
+	}
+	e.reply = &reply{status, answerTo{Error: &err}}
+}
+
+// modernStatus is the status that goes with a code since 2026-07-28.
+func modernStatus(code int) int {
+	switch code {
+	case mcpgo.METHOD_NOT_FOUND:
+		return http.StatusNotFound
+	case mcpgo.INTERNAL_ERROR:
+		return http.StatusOK
+	}
+	return http.StatusBadRequest
+}
+
+// rpcFault is a fault as a JSON-RPC error; missing is the code for what is not found.
+func rpcFault(f *mcp.Error, missing int) rpcError {
+	out := rpcError{Code: mcpgo.INTERNAL_ERROR, Message: f.Error(), Data: f}
+	switch f.Code {
+	case mcp.CodeNotFound:
+		out.Code = missing
+	case mcp.CodeInvalidArgument, mcp.CodeTooLarge, mcp.CodePermissionDenied, mcp.CodeConflict:
+		out.Code = mcpgo.INVALID_PARAMS
+	}
+	return out
+}
+
+// WriteHeader passes mcp-go's status on unless there is an answer of ours.
+func (e *exchange) WriteHeader(status int) {
+	if e.reply == nil {
+		e.ResponseWriter.WriteHeader(status)
+	}
+}
+
+// Write passes mcp-go's answer on unless there is one of ours.
+func (e *exchange) Write(b []byte) (int, error) {
+	if e.reply == nil {
+		return e.ResponseWriter.Write(b)
+	}
+	return len(b), nil
+}
+
+// Unwrap is for http.ResponseController.
+func (e *exchange) Unwrap() http.ResponseWriter { return e.ResponseWriter }
+
+// finish writes the answer of ours, if there is one and somebody to read it.
+func (e *exchange) finish() {
+	if e.reply == nil {
+		return
+	}
+	body := e.reply.answer
+	body.JSONRPC, body.ID = mcpgo.JSONRPC_VERSION, e.id()
+	raw, err := json.Marshal(body)
+	if err != nil { // what we answer with can be encoded
+		e.ResponseWriter.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	e.Header().Set("Content-Type", "application/json")
+	e.ResponseWriter.WriteHeader(e.reply.status)
+	_, _ = e.ResponseWriter.Write(raw) // who is gone is not told
+}
+
+// id is the request's own, as it was sent.
+func (e *exchange) id() json.RawMessage {
+	var m struct {
+		ID json.RawMessage `json:"id"`
+	}
+	if json.Unmarshal(e.message, &m) != nil || m.ID == nil {
+		return json.RawMessage("null")
+	}
+	return m.ID
+}
