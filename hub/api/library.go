@@ -123,6 +123,12 @@ func (l *Library) readJob(ctx context.Context, r mcp.ResourceRef) ([]Content, *m
 	return []Content{{MediaType: jsonObject, Text: string(raw)}}, nil
 }
 
+// JobLine is how a job stands in one line.
+func (l *Library) JobLine(ctx context.Context, jobID string) (string, *mcp.Error) {
+	_, line, fault := ask[mcp.GetJobResult](ctx, l, mcp.ToolGetJob, mcp.JobRef{JobID: jobID})
+	return line, fault
+}
+
 // readLog is the log's end as read_job_log gives it, marked as what programs wrote.
 func (l *Library) readLog(ctx context.Context, r mcp.ResourceRef) ([]Content, *mcp.Error) {
 	got, _, fault := ask[mcp.ReadJobLogResult](ctx, l, mcp.ToolReadJobLog, mcp.ReadJobLogArgs{JobID: r.JobID, Attempt: r.Attempt, Lines: logLines})

@@ -1,5 +1,6 @@
 // Package mcpserver serves the operation table as MCP tools over streamable
-// HTTP, and what jobs are and leave as resources, for clients of every protocol revision that mcp-go knows.
+// HTTP, what jobs are and leave as resources, and usual tasks as prompts, for clients of every protocol revision that
+// mcp-go knows.
 //
 // It keeps no state: no sessions, no notifications, no server-initiated
 // requests. What spans calls is in arguments (job_id, cursor, lease). The
@@ -18,7 +19,8 @@ import (
 	"github.com/runnerhub/runnerhub/mcp"
 )
 
-// New serves the operations that are tools, and a library of the same operations as resources. It panics when one of them
+// New serves the operations that are tools, and a library of the same operations as resources, prompts and completions. It
+// panics when one of them
 // cannot be described, which is a mistake in the table.
 func New(ops []api.Operation, lib *api.Library, log *slog.Logger) http.Handler {
 	sees := visibility(ops)
@@ -29,6 +31,11 @@ func New(ops []api.Operation, lib *api.Library, log *slog.Logger) http.Handler {
 		server.WithToolCapabilities(false),
 		server.WithToolFilter(filter(sees)),
 		server.WithResourceCapabilities(false, false),
+		server.WithPromptCapabilities(false),
+		server.WithPromptFilter(promptFilter(lib)),
+		server.WithCompletions(),
+		server.WithPromptCompletionProvider(completer{lib}),
+		server.WithResourceCompletionProvider(completer{lib}),
 		server.WithHooks(hooks),
 		server.WithLogger(slog.New(slog.DiscardHandler)), // hub/web logs requests
 	)
@@ -39,6 +46,7 @@ func New(ops []api.Operation, lib *api.Library, log *slog.Logger) http.Handler {
 	}
 	s.AddTool(mcpgo.NewTool(unknownTool), answerUnknown(ops))
 	addResources(s, hooks, lib)
+	addPrompts(s, lib)
 	return exchanged(server.NewStreamableHTTPServer(s,
 		server.WithHTTPContextFunc(withMisnamed),
 		server.WithStateLess(true),
