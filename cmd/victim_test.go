@@ -60,6 +60,7 @@ type victim struct {
 	stderr lockedBuffer
 	before int // how much of it was there when the runner was started
 	engine *docker.Engine
+	hub    *servertest.Hub
 
 	mu   sync.Mutex
 	next *moment
@@ -68,8 +69,8 @@ type victim struct {
 func newVictim(t *testing.T) *victim {
 	t.Helper()
 	home := t.TempDir()
-	v := &victim{t: t, home: home}
 	hub := servertest.Start(t, func(s *server.Settings) { s.Policy.LeaseTTL = time.Minute })
+	v := &victim{t: t, home: home, hub: hub}
 	to, err := url.Parse(hub.URL)
 	if err != nil {
 		t.Fatal(err)

@@ -77,7 +77,7 @@ func waitText(out mcp.WaitJobResult) string {
 	case out.Held != nil:
 		line += " Its topology is held: exec_in_job looks into it, end_hold lets go of it."
 	case !out.Done:
-		line += " Call wait_job with next_cursor to go on."
+		line += " Next: wait_job with next_cursor as cursor, and follow=end to wait for the end."
 	case out.Failure != nil:
 		line += " Next: explain_job for what would help, read_job_log errors=true for all that says why."
 	}

@@ -12,6 +12,7 @@ import (
 
 // cursor is a place in a job's log, and for Wait the state that was told with it.
 type cursor struct {
+	job     string // tagOf its job, "" from a hub of an earlier release
 	back    bool   // read what is before the offset, and not what comes after
 	attempt int    // 0: before the first
 	offset  int64  // in the attempt's log, a line's start
@@ -23,15 +24,22 @@ func (c cursor) String() string {
 	if c.back {
 		dir = "b"
 	}
-	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%s.%d.%d.%s", dir, c.attempt, c.offset, c.state))
+	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%s.%d.%d.%s.%s", dir, c.attempt, c.offset, c.job, c.state))
 }
 
-func parseCursor(s string) (cursor, error) {
+// tagOf tells the cursors of one job from those of another, which would leave out what was never told.
+func tagOf(jobID string) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(jobID))) }
+
+// parseCursor reads a cursor of a job's log.
+func parseCursor(s, jobID string) (cursor, error) {
 	bad := hub.Errorf(hub.InvalidArgument, "this is no cursor of a log").
 		WithHint("send next_cursor or prev_cursor of an earlier answer as it is, or start")
 	raw, err := base64.RawURLEncoding.DecodeString(s)
-	part := strings.SplitN(string(raw), ".", 4)
-	if err != nil || len(part) != 4 || (part[0] != "f" && part[0] != "b") {
+	part := strings.SplitN(string(raw), ".", 5)
+	if len(part) == 4 { // of an earlier release
+		part = append(part[:3], "", part[3])
+	}
+	if err != nil || len(part) != 5 || (part[0] != "f" && part[0] != "b") {
 		return cursor{}, bad
 	}
 	attempt, err := strconv.Atoi(part[1])
@@ -42,7 +50,10 @@ func parseCursor(s string) (cursor, error) {
 	if err != nil || offset < 0 {
 		return cursor{}, bad
 	}
-	return cursor{part[0] == "b", attempt, offset, part[3]}, nil
+	if part[3] != "" && part[3] != tagOf(jobID) {
+		return cursor{}, hub.Errorf(hub.InvalidArgument, "the cursor is of another job").WithHint("leave it out, or send start to read this one's log from its beginning")
+	}
+	return cursor{tagOf(jobID), part[0] == "b", attempt, offset, part[4]}, nil
 }
 
 // stateOf is what a reader of a job hears of as a change.

@@ -67,7 +67,7 @@ func (s *Service) readFrom(r ReadLogRequest, j hub.Job) (_ cursor, tail bool, er
 		}
 		return cursor{attempt: n}, r.From != FromStart, nil
 	}
-	c, err := parseCursor(r.From)
+	c, err := parseCursor(r.From, j.ID)
 	if err == nil && (c.attempt > j.Attempt || (r.Attempt != 0 && r.Attempt != c.attempt)) {
 		err = hub.Errorf(hub.InvalidArgument, "the cursor is of another attempt").WithHint("leave attempt out when you send a cursor")
 	}
@@ -105,10 +105,10 @@ func (s *Service) readPage(ctx context.Context, a hub.Attempt, cur cursor, tail 
 	bag.leaveNear()
 	out := LogPage{JobID: a.JobID, Attempt: a.Number, Lines: bag.lines, LogBytes: a.LogSize}
 	if to < a.LogSize || !whole {
-		out.NextCursor = cursor{attempt: a.Number, offset: to}.String()
+		out.NextCursor = cursor{job: tagOf(a.JobID), attempt: a.Number, offset: to}.String()
 	}
 	if from > 0 {
-		out.PrevCursor = cursor{back: true, attempt: a.Number, offset: from}.String()
+		out.PrevCursor = cursor{job: tagOf(a.JobID), back: true, attempt: a.Number, offset: from}.String()
 	}
 	out.Note = note(a, bag, from, to, whole, f.scanned >= s.logScan || bag.late)
 	return out, nil

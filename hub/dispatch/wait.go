@@ -17,10 +17,10 @@ func (s *Service) Wait(ctx context.Context, p hub.Principal, r WaitRequest) (Wai
 	if _, _, err := s.job(ctx, p, r.JobID); err != nil {
 		return WaitResult{}, err
 	}
-	var cur cursor
+	cur := cursor{job: tagOf(r.JobID)}
 	if r.Cursor != "" && r.Cursor != FromStart {
 		var err error
-		if cur, err = parseCursor(r.Cursor); err != nil {
+		if cur, err = parseCursor(r.Cursor, r.JobID); err != nil {
 			return WaitResult{}, err
 		}
 		cur.back = false
@@ -135,7 +135,7 @@ func (s *Service) readOn(ctx context.Context, j hub.Job, cur *cursor, bag *lineB
 // lastWords is the state of a job and the end of its latest log.
 func (s *Service) lastWords(ctx context.Context, j hub.Job, raw bool) (WaitResult, error) {
 	out := WaitResult{Job: j}
-	cur := cursor{attempt: j.Attempt, state: stateOf(j)}
+	cur := cursor{job: tagOf(j.ID), attempt: j.Attempt, state: stateOf(j)}
 	if j.Attempt == 0 {
 		out.Done = j.State.Ended()
 		out.NextCursor = cur.String()

@@ -44,6 +44,7 @@ var mistakes = []mistake{
 	{"a batch's id for a job's", "wait_jobs", `{"batch_id":"$FAILED"}`},
 	{"a runner that does not exist", "revoke_runner", `{"runner_id":"lab-8"}`},
 	// Arguments.
+	{"a cursor of another job", "wait_job", `{"job_id":"$QUEUED","cursor":"$CURSOR"}`},
 	{"an argument with a slip", "wait_job", `{"jobId":"$FAILED"}`},
 	{"text for a number", "wait_job", `{"job_id":"$FAILED","wait_ms":"5000"}`},
 	{"a wait that is too long", "wait_job", `{"job_id":"$FAILED","wait_ms":600000}`},
@@ -141,7 +142,9 @@ func mistakenWorld(t *testing.T) *muddle {
 	queued := must[mcp.SubmitJobResult](t)(ada.SubmitJob(ctx, mcp.SubmitJobArgs{JobRequest: mcp.JobRequest{
 		Spec: spec, JobPlacement: mcp.JobPlacement{Target: "workspace"},
 	}})).Job.ID
+	cursor := must[mcp.WaitJobResult](t)(ada.WaitJob(ctx, mcp.WaitJobArgs{JobID: failed})).NextCursor
 	return &muddle{h: h, key: key, words: []string{
+		"$CURSOR", cursor,
 		"$FAILED", failed, "$QUEUED", queued, "$THEIRS", theirs.Job.ID, "$BARE", strings.TrimPrefix(failed, "job_"), "$SHORT", failed[:12],
 	}}
 }

@@ -153,8 +153,15 @@ func (a *Agent) awaitEngine(ctx context.Context) bool {
 	return false
 }
 
-// presence tells the hub that the runner is there and takes no work.
-func (a *Agent) presence(ctx context.Context) error { return a.tell(ctx, a.leaseArgs()) }
+// presence tells the hub that the runner is there and takes no work. One that has nothing to say yet is starting: without
+// a word it would look as if it had been told to stop.
+func (a *Agent) presence(ctx context.Context) error {
+	args := a.leaseArgs()
+	if args.Status == nil || args.Status.Text == "" {
+		args.Status = &mcp.RunnerStatus{Text: "it is starting", Level: "warning"}
+	}
+	return a.tell(ctx, args)
+}
 
 // tell tells the hub how the runner is, and asks for nothing.
 func (a *Agent) tell(ctx context.Context, args mcp.LeaseJobArgs) error {
