@@ -18,7 +18,7 @@ PKG ?= ./...
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build both programs into ./bin
@@ -41,6 +41,13 @@ examples: ## Run every example that needs no registry
 .PHONY: test
 test: ## Set up what the tests need and run them all, with the race detector (PKG=./hub/... for some)
 	@env=$$(.ci/lib/test-env.sh); eval "$$env"; go test $(TEST_FLAGS) $(PKG)
+
+.PHONY: test-clients
+test-clients: ## Have other people's MCP clients, from npm and Go modules, do the main job on real programs
+	@.ci/lib/ensure-docker.sh
+	@.ci/lib/ensure-images.sh
+	@RUNNERHUB_TEST_CLIENTS=$$(.ci/lib/ensure-clients.sh); export RUNNERHUB_TEST_CLIENTS; \
+		go test -tags clients -timeout 10m -count 1 ./cmd/clients
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME each (10s)
