@@ -133,7 +133,8 @@ func TestArgv(t *testing.T) {
 		argv[cache.Options]{line: "rm --unused-for -1h", refused: "negative"})
 	testArgv(t, "retry", retry.New, func(o *retry.Options) { o.F = nil },
 		argv[retry.Options]{line: "job_1 -f --timestamps --idempotency-key k --json",
-			want: retry.Options{JobID: "job_1", Follow: true, Timestamps: true, Key: "k", JSON: true}})
+			want: retry.Options{JobID: "job_1", Follow: true, Timestamps: true, Key: "k", JSON: true}},
+		argv[retry.Options]{line: "job_1 --changes {}", want: retry.Options{JobID: "job_1", Changes: "{}"}})
 	testArgv(t, "run", run.New, func(o *run.Options) { o.F = nil },
 		argv[run.Options]{line: "", want: run.Options{Slots: 1, MaxHold: time.Hour, CacheSize: "10GiB", WarmFor: 10 * time.Minute, LogLevel: "info", LogFormat: "text"}},
 		argv[run.Options]{line: "--slots 4 --cache-size 0 --drain-timeout 1m --warm-for 0 --log-level debug --log-format json",

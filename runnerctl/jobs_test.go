@@ -100,6 +100,12 @@ func TestRetry(t *testing.T) {
 	if r := m.run("retry", bad, "--follow"); r.code != 7 {
 		t.Errorf("retry --follow: %+v", r)
 	}
+	if r := m.run("retry", bad, "--changes", "name: works", "--follow"); r.code != 0 || !strings.HasPrefix(r.stdout, "hello\n") {
+		t.Errorf("retry --changes: %+v", r)
+	}
+	if r := m.run("retry", bad, "--changes", "imgae: x"); r.code == 0 || !strings.Contains(r.stderr, `did you mean "image"`) {
+		t.Errorf("changes that cannot be: %+v", r)
+	}
 	again := decode[mcp.Job](t, m.ok("retry", good, "--idempotency-key", "k", "--json"))
 	if again.RetryOf != good {
 		t.Errorf("the new job is a retry of %q", again.RetryOf)
