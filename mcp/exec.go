@@ -16,11 +16,11 @@ type ExecInJobArgs struct {
 	JobID       string            `json:"job_id"`
 	Service     string            `json:"service,omitempty" jsonschema:"default: the job container"`
 	Command     []string          `json:"command" jsonschema:"program and arguments; no shell runs it: for a script send [sh, -c, SCRIPT]"`
-	Env         map[string]string `json:"env,omitempty" jsonschema:"added to the container's"`
+	Env         map[string]string `json:"env,omitempty"` // added to the container's
 	User        string            `json:"user,omitempty" jsonschema:"USER or USER:GROUP"`
-	WorkingDir  string            `json:"working_dir,omitempty" jsonschema:"absolute"`
+	WorkingDir  string            `json:"working_dir,omitempty"` // absolute
 	Stdin       string            `json:"stdin,omitempty" jsonschema:"at most 1 MiB"`
-	StdinBase64 string            `json:"stdin_base64,omitempty" jsonschema:"instead of stdin"`
+	StdinBase64 string            `json:"stdin_base64,omitempty"` // instead of stdin
 	TimeoutMS   int64             `json:"timeout_ms,omitempty" jsonschema:"it is killed then"`
 	WaitMS      int64             `json:"wait_ms,omitempty" jsonschema:"how long to wait for its end"`
 	MaxBytes    int64             `json:"max_bytes,omitempty" jsonschema:"of each output in the answer"`

@@ -27,6 +27,8 @@ const (
 	ToolWaitExec              = "wait_exec"
 	ToolStopExec              = "stop_exec"
 	ToolEndHold               = "end_hold"
+	ToolReadJobFile           = "read_job_file"
+	ToolWriteJobFile          = "write_job_file"
 	ToolExplainJob            = "explain_job"
 	ToolReadJobLog            = "read_job_log"
 	ToolListArtifacts         = "list_artifacts"

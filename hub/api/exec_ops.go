@@ -20,9 +20,9 @@ var execPageLimits = limits{
 func execInJob(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolExecInJob, Title: "Run a command in a job's container", Audience: People, Toolset: JobTools,
-		Description: "Run a command in the container of a job, or of one of its services, while the job is held (it has failed, and its spec says hold_on_failure) or runs with " +
-			"`exec: true`. With wait_ms the answer has exit code, stdout and stderr; until done is true go on with wait_exec. " +
-			"It is run at most once: before you repeat a call whose answer was lost, look at explain_job, whose timeline has all of them.",
+		Description: "Run a command in the container of a job or of one of its services, while the job is held (it has failed, with hold_on_failure in its spec) or runs with " +
+			"`exec: true`. With wait_ms the answer has its exit code and output; until done is true go on with wait_exec. " +
+			"It is run at most once: before you repeat a call whose answer was lost, look at the timeline in explain_job.",
 		Hints: Hints{Destructive: true, OpenWorld: true},
 		Route: Route{Method: http.MethodPost, Path: "/jobs/{job_id}/exec", MaxBody: 2 << 20},
 		limits: execPageLimits.with(limits{
@@ -31,15 +31,9 @@ func execInJob(s Services) Operation {
 			"timeout_ms": byDefault(ms(dispatch.DefaultExecTimeout), between(1, int(ms(dispatch.MaxExecTimeout)))),
 		}),
 	}, func(ctx context.Context, p hub.Principal, in mcp.ExecInJobArgs) (mcp.ExecResult, error) {
-		stdin := []byte(in.Stdin)
-		if in.StdinBase64 != "" {
-			if in.Stdin != "" {
-				return mcp.ExecResult{}, hub.Errorf(hub.InvalidArgument, "stdin and stdin_base64 exclude each other")
-			}
-			var err error
-			if stdin, err = base64.StdEncoding.DecodeString(in.StdinBase64); err != nil {
-				return mcp.ExecResult{}, hub.Errorf(hub.InvalidArgument, "stdin_base64 is no base64")
-			}
+		stdin, err := eitherBytes("stdin", in.Stdin, in.StdinBase64)
+		if err != nil {
+			return mcp.ExecResult{}, err
 		}
 		got, err := s.Jobs.StartExec(ctx, p, dispatch.ExecRequest{
 			JobID: in.JobID, Service: in.Service, Command: in.Command, Env: in.Env, User: in.User, WorkingDir: in.WorkingDir,
@@ -52,8 +46,8 @@ func execInJob(s Services) Operation {
 func waitExec(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolWaitExec, Title: "Wait for a command in a job", Audience: People, Toolset: JobTools,
-		Description: "More of a command that exec_in_job has started: its output from stdout_from and stderr_from on, once there is some or the command has ended. " +
-			"Go on until done is true. Output is kept for ten minutes after the end.",
+		Description: "More output of a command that exec_in_job has started, once there is some or the command has ended. " +
+			"Go on until done is true. It is kept for ten minutes after the end.",
 		Hints:  Hints{ReadOnly: true, Idempotent: true},
 		Route:  Route{Method: http.MethodGet, Path: "/jobs/{job_id}/execs/{exec_id}"},
 		limits: execPageLimits.with(limits{"exec_id": idLimit, "stdout_from": atLeast(0), "stderr_from": atLeast(0)}),
@@ -82,8 +76,8 @@ func stopExec(s Services) Operation {
 func endHold(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolEndHold, Title: "Let go of a held job", Audience: People, Toolset: JobTools,
-		Description: "End the hold of a job that has failed (phase held): its containers are removed and its slot is free again; the job ends as it had failed, " +
-			"or runs again where its spec retries such failures. Next: wait_job with follow=end.",
+		Description: "Let go of a held job: its containers are removed, and it ends as it had failed, or runs again where its spec retries such failures. " +
+			"Next: wait_job with follow=end.",
 		Hints:  Hints{Destructive: true},
 		Route:  Route{Method: http.MethodPost, Path: "/jobs/{job_id}/end-hold"},
 		limits: limits{"job_id": idLimit},

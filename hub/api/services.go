@@ -28,6 +28,8 @@ type Jobs interface {
 	WaitExec(ctx context.Context, p hub.Principal, r dispatch.WaitExecRequest) (dispatch.ExecPage, error)
 	StopExec(ctx context.Context, p hub.Principal, jobID, execID string) (dispatch.ExecPage, error)
 	StartCopy(ctx context.Context, p hub.Principal, r dispatch.CopyRequest) (dispatch.ExecPage, error)
+	ReadFile(ctx context.Context, p hub.Principal, r dispatch.ReadFileRequest) (dispatch.FilePage, error)
+	WriteFile(ctx context.Context, p hub.Principal, r dispatch.WriteFileRequest) (created bool, err error)
 	EndHold(ctx context.Context, p hub.Principal, jobID string) (dispatch.JobView, error)
 
 	AnnounceSource(ctx context.Context, p hub.Principal, r dispatch.SourceRequest) (dispatch.UploadTicket, error)
@@ -80,7 +82,7 @@ func Operations(s Services) []Operation {
 		submitJob(s), submitJobs(s), waitJobs(s), cancelJobs(s), checkJob(s), waitJob(s), getJob(s), listJobs(s), cancelJob(s), retryJob(s), explainJob(s),
 		readJobLog(s), listArtifacts(s), readArtifact(s),
 		uploadSource(s),
-		execInJob(s), waitExec(s), stopExec(s), endHold(s), startCopy(s),
+		execInJob(s), waitExec(s), stopExec(s), readJobFile(s), writeJobFile(s), endHold(s), startCopy(s),
 		listRunners(s), pairRunner(s), revokeRunner(s),
 		listWorkspaceRunners(s), pairWorkspaceRunner(s), revokeWorkspaceRunner(s),
 		whoami(s),

@@ -24,7 +24,7 @@ func (s *Service) StartExec(ctx context.Context, p hub.Principal, r ExecRequest)
 		Input: int64(len(r.Stdin)), InputTotal: int64(len(r.Stdin)),
 		Order: hub.ExecOrder{Service: r.Service, Command: r.Command, Env: r.Env, User: r.User, WorkingDir: r.WorkingDir},
 	}
-	x, err := s.park(ctx, p, r.JobID, x, r.Stdin)
+	x, err := s.park(ctx, p, r.JobID, x, r.Stdin, strings.Join(r.Command, " "))
 	if err != nil {
 		return ExecPage{}, err
 	}
@@ -53,13 +53,13 @@ func (s *Service) StartCopy(ctx context.Context, p hub.Principal, r CopyRequest)
 	if r.Put {
 		x.Kind, x.Limit = hub.ExecPut, 0
 	}
-	x, err := s.park(ctx, p, r.JobID, x, nil)
+	x, err := s.park(ctx, p, r.JobID, x, nil, string(x.Kind)+" "+r.Path)
 	return ExecPage{Exec: x}, err
 }
 
 // EndHold has a held job's topology removed now.
 func (s *Service) EndHold(ctx context.Context, p hub.Principal, jobID string) (JobView, error) {
-	if _, err := s.park(ctx, p, jobID, hub.Exec{Kind: hub.ExecRelease, Timeout: time.Minute}, nil); err != nil {
+	if _, err := s.park(ctx, p, jobID, hub.Exec{Kind: hub.ExecRelease, Timeout: time.Minute}, nil, "the hold is ended"); err != nil {
 		return JobView{}, err
 	}
 	return s.view(ctx, jobID)
@@ -102,8 +102,9 @@ func checkExec(r *ExecRequest) error {
 	return nil
 }
 
-// park stores a request where the job's runner finds it, whichever hub it talks to.
-func (s *Service) park(ctx context.Context, p hub.Principal, jobID string, x hub.Exec, input []byte) (hub.Exec, error) {
+// park stores a request where the job's runner finds it, whichever hub it talks to. The job's timeline says in reason's words what was
+// asked for.
+func (s *Service) park(ctx context.Context, p hub.Principal, jobID string, x hub.Exec, input []byte, reason string) (hub.Exec, error) {
 	j, c, err := s.job(ctx, p, jobID)
 	if err != nil {
 		return x, err
@@ -126,7 +127,7 @@ func (s *Service) park(ctx context.Context, p hub.Principal, jobID string, x hub
 			return x, unavailable("the standard input could not be stored", err)
 		}
 	}
-	if err := s.store.CreateExec(ctx, x, maxOpenExecs, s.execEvent(p, j, x, hub.ActExecRequested, asked(x))); err != nil {
+	if err := s.store.CreateExec(ctx, x, maxOpenExecs, s.execEvent(p, j, x, hub.ActExecRequested, asked(x, reason))); err != nil {
 		if len(input) > 0 {
 			_ = s.bucket.DeleteAll(context.WithoutCancel(ctx), execFolder(x.ID)) // else it is nobody's
 		}
@@ -279,8 +280,8 @@ func (s *Service) StopExec(ctx context.Context, p hub.Principal, jobID, execID s
 }
 
 // asked is what the audit log keeps of a request: what, never what goes in or comes out.
-func asked(x hub.Exec) map[string]string {
-	d := map[string]string{"exec_id": x.ID, "kind": string(x.Kind)}
+func asked(x hub.Exec, reason string) map[string]string {
+	d := map[string]string{"exec_id": x.ID, "kind": string(x.Kind), "reason": oneLine(reason)}
 	for k, v := range map[string]string{
 		"service": x.Order.Service, "user": x.Order.User, "working_dir": x.Order.WorkingDir, "path": x.Order.Path,
 	} {
@@ -288,16 +289,8 @@ func asked(x hub.Exec) map[string]string {
 			d[k] = bound(v, maxAuditArgv)
 		}
 	}
-	if len(x.Order.Command) > 0 {
+	if len(x.Order.Command) > 0 && x.Order.Path == "" { // with a path it is a script of ours
 		d["argv"] = bound(fmt.Sprintf("%q", x.Order.Command), maxAuditArgv)
-	}
-	switch x.Kind {
-	case hub.ExecRun:
-		d["reason"] = oneLine(strings.Join(x.Order.Command, " "))
-	case hub.ExecRelease:
-		d["reason"] = "the hold is ended"
-	default:
-		d["reason"] = string(x.Kind) + " " + oneLine(x.Order.Path)
 	}
 	return d
 }

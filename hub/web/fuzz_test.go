@@ -85,6 +85,7 @@ var bodies = map[string][]string{
 	},
 	mcp.ToolCheckJob:        {`{"spec":"image: [","target":"self"}`, `{"spec":{"image":"busybox","requires":["gpu"]}}`},
 	mcp.ToolCancelJob:       {`{"reason":"no need"}`},
+	mcp.ToolWriteJobFile:    {`{"path":"a/b","content":"text","mode":"0755"}`, `{"path":"../a","content_base64":"AA=="}`},
 	mcp.ToolRetryJob:        {`{"idempotency_key":"k"}`},
 	mcp.ToolLeaseJob:        {`{"request_id":"other","protocol":1,"slots":2,"free_slots":1,"status":{"text":"t","level":"warning"}}`},
 	mcp.ToolHeartbeatJob:    {`{` + proof + `,"phase":"running","step":"s","progress":"50 %"}`},

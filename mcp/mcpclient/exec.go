@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/runnerhub/runnerhub/mcp"
 )
@@ -24,6 +25,16 @@ func (c *Client) WaitExec(ctx context.Context, args mcp.WaitExecArgs) (mcp.ExecR
 // StopExec kills a command.
 func (c *Client) StopExec(ctx context.Context, args mcp.ExecRef) (mcp.ExecResult, error) {
 	return call[mcp.ExecResult](ctx, c, mcp.ToolStopExec, args, 0, idempotent)
+}
+
+// ReadJobFile reads a part of a file in a job, or lists a folder.
+func (c *Client) ReadJobFile(ctx context.Context, args mcp.ReadJobFileArgs) (mcp.ReadJobFileResult, error) {
+	return call[mcp.ReadJobFileResult](ctx, c, mcp.ToolReadJobFile, args, mcp.MaxWait*time.Millisecond, idempotent)
+}
+
+// WriteJobFile makes or replaces a file in a job.
+func (c *Client) WriteJobFile(ctx context.Context, args mcp.WriteJobFileArgs) (mcp.WriteJobFileResult, error) {
+	return call[mcp.WriteJobFileResult](ctx, c, mcp.ToolWriteJobFile, args, mcp.MaxWait*time.Millisecond, idempotent)
 }
 
 // EndHold lets go of a held job.

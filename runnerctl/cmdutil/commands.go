@@ -37,6 +37,8 @@ func command(tool string) string {
 		return "retry"
 	case mcp.ToolExecInJob:
 		return "exec"
+	case mcp.ToolReadJobFile, mcp.ToolWriteJobFile:
+		return "cp"
 	case mcp.ToolEndHold:
 		return "release"
 	case mcp.ToolReadJobLog:
