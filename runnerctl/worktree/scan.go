@@ -18,6 +18,7 @@ import (
 	"github.com/moby/patternmatcher/ignorefile"
 
 	"github.com/runnerhub/runnerhub/runnerctl/archive"
+	"github.com/runnerhub/runnerhub/topology/gitignore"
 )
 
 // The names of the files that say what stays out.
@@ -77,7 +78,7 @@ type scan struct {
 	tree   *Tree
 	budget archive.Budget
 	keep   map[string]bool
-	rules  []rule // of .git/info/exclude
+	rules  []gitignore.Rule // of .git/info/exclude
 	docker *patternmatcher.PatternMatcher
 	sizes  map[string]int64 // of what is at the top
 }
@@ -88,7 +89,7 @@ func (s *scan) begin() error {
 	if err != nil {
 		return err
 	}
-	s.rules = parseIgnore(".", text)
+	s.rules = gitignore.Parse(".", text)
 	for _, name := range []string{gitIgnore, ownIgnore} {
 		if _, err := s.root.Lstat(name); err == nil {
 			return nil
@@ -126,7 +127,7 @@ func (s *scan) read(name string) ([]byte, error) {
 
 // folder takes in a folder, whose own name is in the tree already. gone says that it is
 // ignored and only there for what git keeps in it.
-func (s *scan) folder(dir string, rules []rule, gone bool) error {
+func (s *scan) folder(dir string, rules []gitignore.Rule, gone bool) error {
 	if s.ctx.Err() != nil {
 		return context.Cause(s.ctx)
 	}
@@ -136,7 +137,7 @@ func (s *scan) folder(dir string, rules []rule, gone bool) error {
 		if err != nil {
 			return err
 		}
-		rules = append(slices.Clip(rules), parseIgnore(dir, text)...)
+		rules = append(slices.Clip(rules), gitignore.Parse(dir, text)...)
 	}
 	entries, err := fs.ReadDir(s.root.FS(), dir)
 	if err != nil {
@@ -150,12 +151,12 @@ func (s *scan) folder(dir string, rules []rule, gone bool) error {
 	return nil
 }
 
-func (s *scan) entry(name string, d fs.DirEntry, rules []rule, gone bool) error {
+func (s *scan) entry(name string, d fs.DirEntry, rules []gitignore.Rule, gone bool) error {
 	if d.Name() == ".git" {
 		return nil
 	}
 	if s.docker == nil {
-		gone = gone || ignored(rules, name, d.IsDir())
+		gone = gone || gitignore.Ignored(rules, name, d.IsDir())
 	} else if drop, err := s.dockerDrops(name, d.IsDir()); err != nil {
 		return err
 	} else if drop {

@@ -1,4 +1,6 @@
-package worktree
+// Package gitignore reads the rules of ignore files as gitignore(5) has them, and says
+// what they are about. It touches no file system.
+package gitignore
 
 import (
 	"path"
@@ -8,8 +10,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// rule is a line of a file in git's ignore syntax.
-type rule struct {
+// Rule is a line of a file in git's ignore syntax.
+type Rule struct {
 	dir     string // the folder that the file is in, "." for the root
 	glob    string // relative to dir
 	anyDeep bool   // glob is a name, at any depth
@@ -17,16 +19,16 @@ type rule struct {
 	include bool // it began with !
 }
 
-// parseIgnore reads the rules of an ignore file of a folder, as gitignore(5) has them.
-func parseIgnore(dir string, text []byte) []rule {
-	var rules []rule
+// Parse reads the rules of an ignore file of a folder, "." for the root.
+func Parse(dir string, text []byte) []Rule {
+	var rules []Rule
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimRight(line, "\r\n")
 		// A space at the end counts where a backslash is before it.
 		for strings.HasSuffix(line, " ") && !strings.HasSuffix(line, `\ `) {
 			line = strings.TrimSuffix(line, " ")
 		}
-		r := rule{dir: dir, glob: line}
+		r := Rule{dir: dir, glob: line}
 		switch {
 		case line == "" || line[0] == '#':
 			continue
@@ -70,7 +72,7 @@ func withoutAlternatives(glob string) string {
 }
 
 // matches says whether a rule is about a path of the tree.
-func (r rule) matches(name string, isDir bool) bool {
+func (r Rule) matches(name string, isDir bool) bool {
 	if r.dirOnly && !isDir {
 		return false
 	}
@@ -96,8 +98,9 @@ func (r rule) matches(name string, isDir bool) bool {
 	return ok
 }
 
-// ignored is what the last rule that matches says.
-func ignored(rules []rule, name string, isDir bool) bool {
+// Ignored is what the last rule that matches a path says. Rules of deeper folders come
+// later; a folder that is ignored takes along what is in it, which is the caller's to know.
+func Ignored(rules []Rule, name string, isDir bool) bool {
 	for i := len(rules) - 1; i >= 0; i-- {
 		if rules[i].matches(name, isDir) {
 			return !rules[i].include
