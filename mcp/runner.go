@@ -180,12 +180,22 @@ type Result struct {
 	// Artifacts are the first of the files that the attempt left; ArtifactsMore counts the others, which list_artifacts has.
 	Artifacts     []ResultArtifact `json:"artifacts,omitempty"`
 	ArtifactsMore int              `json:"artifacts_more,omitempty"`
-	Tests         *Tests           `json:"tests,omitempty"`  // of its JUnit reports
-	Caches        []CacheResult    `json:"caches,omitempty"` // as in the spec, where the job came so far
+	Tests         *Tests           `json:"tests,omitempty"`   // of its JUnit reports
+	Changes       *Changes         `json:"changes,omitempty"` // where the spec collects a patch
+	Caches        []CacheResult    `json:"caches,omitempty"`  // as in the spec, where the job came so far
 	Usage         Usage            `json:"usage"`
 	PhasesMS      map[string]int64 `json:"phases_ms,omitempty"` // phase → how long the attempt was busy with it
 	Leaks         Leaks            `json:"leaks"`
 	LogBytes      int64            `json:"log_bytes,omitempty"` // the log's whole size, so that a reader knows its end
+}
+
+// Changes counts what an attempt has changed of its source. The artifact patch has it.
+type Changes struct {
+	Added    int `json:"added"`
+	Modified int `json:"modified"`
+	Deleted  int `json:"deleted"`
+	LeftOut  int `json:"left_out,omitempty"` // changed files that are not in the patch; its head and the log name them
+	Ignored  int `json:"ignored,omitempty"`  // new files that an ignore file of the source names
 }
 
 // CacheResult is what became of an entry of the spec's cache.

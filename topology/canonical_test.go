@@ -75,6 +75,7 @@ func drawSpec(t *rapid.T) *topology.Spec {
 		Concurrency: drawConcurrency(t),
 		Artifacts:   drawArtifacts(t),
 		Reports:     topology.Reports{JUnit: drawPatterns(t)},
+		Collect:     rapid.SampledFrom([]topology.Collected{"", topology.CollectPatch}).Draw(t, "collect"),
 		Cache:       drawCaches(t),
 		Source:      drawSource(t),
 	}

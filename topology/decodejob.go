@@ -50,6 +50,7 @@ func (d *decoder) job(root value) *Spec {
 		"retry":        func(v value) { s.Retry = d.retry(v) },
 		"artifacts":    func(v value) { s.Artifacts = d.artifacts(v) },
 		"reports":      func(v value) { s.Reports = d.reports(v) },
+		"collect":      func(v value) { s.Collect = oneOf(d, v, CollectPatch) },
 		"cache":        func(v value) { s.Cache = d.caches(v) },
 		"concurrency":  func(v value) { s.Concurrency = d.concurrency(v) },
 
@@ -99,6 +100,9 @@ func (d *decoder) together(s *Spec, root value, got found) {
 			d.report(compose.key, compose.path, ProblemConflict, "services need a network",
 				`"network: restricted" reaches the services and nothing else`)
 		}
+	}
+	if collect, ok := got.values["collect"]; ok && slices.ContainsFunc(s.Artifacts, func(a Artifact) bool { return a.Name == PatchName }) {
+		d.report(collect.key, collect.path, ProblemConflict, "one of the artifacts is called patch", "that is the name of what collect returns: name the artifact differently")
 	}
 	d.checkMentions(s)
 	d.checkCaches(s)

@@ -217,6 +217,7 @@ type Result struct {
 	Caches    []CacheResult     // as in Spec.Cache; nil where none was looked for
 	Outputs   map[string]string // what the job wrote to its output file
 	Tests     *Tests            // counts of its reports; nil when it left none
+	Changes   *Changes          // of Spec.Collect; nil where nothing was compared
 	Leaks     Leaks
 }
 
@@ -228,6 +229,13 @@ type CollectedFile struct {
 	Size       int64
 	SHA256     []byte
 	File       string // where it is on this machine
+}
+
+// Changes counts what a job has changed of its source.
+type Changes struct {
+	Added, Modified, Deleted int // files in the patch
+	LeftOut                  int // changed files that are not in the patch
+	Ignored                  int // new files and folders that an ignore file names
 }
 
 // Tests counts the test cases of a job's JUnit reports.

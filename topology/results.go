@@ -30,6 +30,18 @@ type Artifact struct {
 	Optional bool `json:"optional,omitempty"`
 }
 
+// Collected is what of the workspace comes back without being named.
+type Collected string
+
+// CollectPatch is what the job has changed of its source, as a unified diff.
+const CollectPatch Collected = "patch"
+
+// PatchName and PatchFile are what the artifact of CollectPatch is called.
+const (
+	PatchName = "patch"
+	PatchFile = "changes.patch"
+)
+
 // Reports are files of the workspace that are read when the job has ended.
 type Reports struct {
 	JUnit []string `json:"junit,omitempty"` // patterns as of Artifact.Path

@@ -52,6 +52,7 @@ type Spec struct {
 
 	Artifacts     []Artifact `json:"artifacts,omitempty"`       // kept when the job has ended, whether it succeeded or not
 	Reports       Reports    `json:"reports,omitzero"`          // read into the result then
+	Collect       Collected  `json:"collect,omitempty"`         // what else comes back then
 	HoldOnFailure Duration   `json:"hold_on_failure,omitempty"` // how long the topology stays up after a failure; 0: not at all
 	Exec          bool       `json:"exec,omitempty"`            // callers may run commands in it while it runs
 

@@ -19,6 +19,7 @@ var jobStrangers = strangers{
 		"checkout":          `did you mean "source"? It takes a repository and a commit`,
 		"environment":       `did you mean "env"?`,
 		"artifact":          `did you mean "artifacts"?`,
+		"patch":             `a patch of the source belongs under "source"; "collect: patch" returns what the job changes`,
 		"caches":            `did you mean "cache"?`,
 		"outputs":           "a job writes its outputs as NAME=value lines to the file that $RUNNERHUB_OUTPUT names",
 		"junit":             `write it as "reports: {junit: …}"`,

@@ -162,7 +162,22 @@ func explanationView(e dispatch.Explanation) (mcp.ExplainJobResult, error) {
 	if r.Tests != nil {
 		out.Summary += " " + testsLine(*r.Tests)
 	}
+	if r.Changes != nil {
+		out.Summary += " " + changesLine(*r.Changes)
+	}
 	return out, nil
+}
+
+// changesLine is what a job has changed of its source in a sentence.
+func changesLine(c mcp.Changes) string {
+	if c.Added+c.Modified+c.Deleted == 0 {
+		return "It changed no file of its source that can be in a patch."
+	}
+	line := fmt.Sprintf("Its changes (%d new, %d modified, %d deleted) are the artifact patch", c.Added, c.Modified, c.Deleted)
+	if c.LeftOut > 0 {
+		line += fmt.Sprintf(", but for %s that could not be in it", plural(c.LeftOut, "file"))
+	}
+	return line + "."
 }
 
 // testsNamed is how many failed tests a sentence names; tests has more.

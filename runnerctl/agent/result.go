@@ -31,6 +31,9 @@ func resultOf(r topology.Result, logBytes int64) *mcp.Result {
 	}
 	out.Artifacts, out.ArtifactsMore = listed(r.Artifacts)
 	out.Outputs, out.Tests, out.Caches = r.Outputs, testsOf(r.Tests), cachesOf(r.Caches)
+	if c := r.Changes; c != nil {
+		out.Changes = &mcp.Changes{Added: c.Added, Modified: c.Modified, Deleted: c.Deleted, LeftOut: c.LeftOut, Ignored: c.Ignored}
+	}
 	for _, s := range r.Steps {
 		step := mcp.StepResult{
 			Name: clip(s.Name, maxName), Status: s.Status, ExitCode: s.ExitCode, Signal: clip(s.Signal, 32), DurationMS: s.Duration.Milliseconds(),

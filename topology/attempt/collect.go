@@ -38,6 +38,11 @@ func (x *execution) collect(r *topology.Result) {
 	if err := c.run(ctx); failed == nil {
 		failed = err
 	}
+	if x.spec.Collect == topology.CollectPatch {
+		if err := c.patch(ctx); failed == nil {
+			failed = err
+		}
+	}
 	if failed != nil {
 		x.uncollected(r, failed)
 	}
@@ -251,7 +256,11 @@ func (c *collector) entry(h *tar.Header, content io.Reader) error {
 		c.tests.read(at, content, c.x.say)
 		return nil
 	}
-	f, err := c.keep(h, at, content)
+	var f topology.CollectedFile
+	err := error(faultf("Call the file differently.", "%s is the name of the job's patch.", at))
+	if at != topology.PatchFile || c.x.spec.Collect != topology.CollectPatch {
+		f, err = c.keep(h, at, content)
+	}
 	if fault, ok := errors.AsType[*collectError](err); ok {
 		return c.passOver(fault)
 	}

@@ -120,6 +120,12 @@ func left(jobID string, r mcp.Result) string {
 			fmt.Fprintf(&b, "  %d reports could not be read\n", t.Unread)
 		}
 	}
+	if c := r.Changes; c != nil {
+		fmt.Fprintf(&b, "\nchanges: %d new, %d modified, %d deleted (`runnerctl download %s patch`)\n", c.Added, c.Modified, c.Deleted, jobID)
+		if c.LeftOut > 0 {
+			fmt.Fprintf(&b, "  %d more changed and are not in the patch; its head names them\n", c.LeftOut)
+		}
+	}
 	if len(r.WarmServices) > 0 {
 		fmt.Fprintf(&b, "\nservices that an earlier job had left: %s\n", strings.Join(r.WarmServices, ", "))
 	}
