@@ -21,8 +21,9 @@ import (
 
 // hub is a process of runnerhub on its embedded store.
 type hub struct {
-	url string
-	key string // of its admin
+	url  string
+	key  string // of its admin
+	data string // its folder
 }
 
 func startHub(t *testing.T) *hub {
@@ -33,7 +34,7 @@ func startHub(t *testing.T) *hub {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &hub{url: url, key: strings.TrimSpace(string(key))}
+	return &hub{url: url, key: strings.TrimSpace(string(key)), data: data}
 }
 
 // startRunner pairs this machine with the hub and runs jobs for it, as many at once as there are slots.
