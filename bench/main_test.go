@@ -13,7 +13,7 @@ import (
 
 // hubRows and topologyRows are how many lines the tables have.
 const (
-	hubRows      = 12
+	hubRows      = 13
 	topologyRows = 5
 )
 

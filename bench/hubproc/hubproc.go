@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"runtime/pprof"
 	"strings"
 	"syscall"
@@ -47,7 +48,11 @@ type order struct {
 const environment = "RUNNERHUB_BENCH_HUB"
 
 // Usage is the memory of a process after a collection.
-type Usage struct{ Heap, Stack uint64 } // bytes
+type Usage struct {
+	Heap, Stack uint64 // bytes that Go has in use
+	Goroutines  int
+	Resident    uint64 // bytes of memory that the system has given the process, once what is free was given back
+}
 
 // Main makes this process a hub and returns its exit code, if it was started as one.
 func Main(in io.Reader, out, errs io.Writer) (code int, isHub bool) {
@@ -108,7 +113,21 @@ func answer(in io.Reader, out io.Writer, stop func()) {
 		runtime.GC() // what the first one freed is swept by now
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
-		_ = json.NewEncoder(out).Encode(Usage{Heap: m.HeapAlloc, Stack: m.StackInuse}) // a parent that is gone needs none
+		debug.FreeOSMemory()
+		_ = json.NewEncoder(out).Encode(Usage{Heap: m.HeapAlloc, Stack: m.StackInuse, Goroutines: runtime.NumGoroutine(), Resident: resident()}) // a parent that is gone needs none
 	}
 	stop()
+}
+
+// resident is the process's share of memory, in bytes; 0 where the system does not tell.
+func resident() uint64 {
+	text, err := os.ReadFile("/proc/self/statm")
+	var size, pages uint64
+	if err == nil {
+		_, err = fmt.Sscan(string(text), &size, &pages)
+	}
+	if err != nil {
+		return 0
+	}
+	return pages * uint64(os.Getpagesize())
 }

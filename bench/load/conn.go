@@ -19,6 +19,7 @@ import (
 // anew when it has been idle, as a hub may hang up then.
 type Conn struct {
 	addr string
+	era  Era
 	head []byte // of each request, up to its length
 	out  []byte
 	in   *bufio.Reader
@@ -37,12 +38,42 @@ const (
 	idleAtMost   = 5 * time.Second
 )
 
-// NewConn is for a hub's address, as a caller with a token.
-func NewConn(addr, token string) *Conn {
+// Era is a revision of MCP that is spoken.
+type Era string
+
+// The eras of MCP: with a handshake, which may be left out, and with all that a call needs in each call.
+const (
+	Legacy Era = "2025-11-25"
+	Modern Era = "2026-07-28"
+)
+
+// NewConn is for a hub's address, as a caller with a token, in the era that costs less.
+func NewConn(addr, token string) *Conn { return NewConnIn(Legacy, addr, token) }
+
+// NewConnIn is for an era of one's choice.
+func NewConnIn(era Era, addr, token string) *Conn {
 	head := "POST /mcp HTTP/1.1\r\nHost: " + addr + "\r\nAuthorization: Bearer " + token +
 		"\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream" +
-		"\r\nMcp-Protocol-Version: 2025-11-25\r\nContent-Length: "
-	return &Conn{addr: addr, head: []byte(head)}
+		"\r\nMcp-Protocol-Version: " + string(era)
+	return &Conn{addr: addr, era: era, head: []byte(head)}
+}
+
+// Request is a call of a tool as it goes over the wire, with arguments in JSON.
+func (c *Conn) Request(tool string, args []byte) []byte {
+	const before, between = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`, `","arguments":`
+	after := `}}`
+	c.out = append(c.out[:0], c.head...)
+	if c.era == Modern {
+		c.out = append(append(c.out, "\r\nMcp-Method: tools/call\r\nMcp-Name: "...), tool...)
+		after = `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"load","version":"1"},` +
+			`"io.modelcontextprotocol/clientCapabilities":{}}}}`
+	}
+	c.out = append(c.out, "\r\nContent-Length: "...)
+	c.out = strconv.AppendInt(c.out, int64(len(before)+len(tool)+len(between)+len(args)+len(after)), 10)
+	c.out = append(c.out, "\r\n\r\n"+before...)
+	c.out = append(append(c.out, tool...), between...)
+	c.out = append(append(c.out, args...), after...)
+	return c.out
 }
 
 // connected returns the connection, ready for a call.
@@ -81,13 +112,7 @@ func (c *Conn) Close() error {
 
 // Call calls a tool with arguments in JSON and returns the answer's body, which is good until the next call.
 func (c *Conn) Call(tool string, args []byte) ([]byte, error) {
-	const before, between, after = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`, `","arguments":`, `}}`
-	n := len(before) + len(tool) + len(between) + len(args) + len(after)
-	c.out = append(c.out[:0], c.head...)
-	c.out = strconv.AppendInt(c.out, int64(n), 10)
-	c.out = append(c.out, "\r\n\r\n"+before...)
-	c.out = append(append(c.out, tool...), between...)
-	c.out = append(append(c.out, args...), after...)
+	request := c.Request(tool, args)
 	conn, err := c.connected()
 	if err != nil {
 		return nil, err
@@ -95,7 +120,7 @@ func (c *Conn) Call(tool string, args []byte) ([]byte, error) {
 	if err := conn.SetDeadline(time.Now().Add(answerWithin)); err != nil {
 		return nil, err
 	}
-	if _, err := conn.Write(c.out); err != nil {
+	if _, err := conn.Write(request); err != nil {
 		return nil, err
 	}
 	if err := c.read(); err != nil {
