@@ -37,7 +37,7 @@ func execInJob(s Services) Operation {
 		}
 		got, err := s.Jobs.StartExec(ctx, p, dispatch.ExecRequest{
 			JobID: in.JobID, Service: in.Service, Command: in.Command, Env: in.Env, User: in.User, WorkingDir: in.WorkingDir,
-			Stdin: stdin, Timeout: duration(in.TimeoutMS), Wait: duration(in.WaitMS), MaxBytes: in.MaxBytes,
+			Stdin: stdin, Timeout: duration(in.TimeoutMS), Wait: duration(in.WaitMS), MaxBytes: in.MaxBytes, Progress: execProgress(ctx),
 		})
 		return execView(got), err
 	}, execText)
@@ -54,7 +54,7 @@ func waitExec(s Services) Operation {
 	}, func(ctx context.Context, p hub.Principal, in mcp.WaitExecArgs) (mcp.ExecResult, error) {
 		got, err := s.Jobs.WaitExec(ctx, p, dispatch.WaitExecRequest{
 			JobID: in.JobID, ExecID: in.ExecID, StdoutFrom: in.StdoutFrom, StderrFrom: in.StderrFrom,
-			Wait: duration(in.WaitMS), MaxBytes: in.MaxBytes,
+			Wait: duration(in.WaitMS), MaxBytes: in.MaxBytes, Progress: execProgress(ctx),
 		})
 		return execView(got), err
 	}, execText)

@@ -34,7 +34,7 @@ func submitJob(s Services) Operation {
 		if err != nil {
 			return mcp.SubmitJobResult{}, err
 		}
-		got, err := s.Jobs.Submit(ctx, p, dispatch.SubmitRequest{JobRequest: r, IdempotencyKey: in.IdempotencyKey, Wait: duration(in.WaitMS)})
+		got, err := s.Jobs.Submit(ctx, p, dispatch.SubmitRequest{JobRequest: r, IdempotencyKey: in.IdempotencyKey, Wait: duration(in.WaitMS), Progress: jobProgress(ctx)})
 		if err != nil {
 			return mcp.SubmitJobResult{}, err
 		}
@@ -104,7 +104,7 @@ func waitJob(s Services) Operation {
 		limits: limits{"job_id": idLimit, "cursor": cursorLimit, "wait_ms": waitLimit, "follow": byDefault("change", oneOf("change", "end"))},
 	}, func(ctx context.Context, p hub.Principal, in mcp.WaitJobArgs) (mcp.WaitJobResult, error) {
 		got, err := s.Jobs.Wait(ctx, p, dispatch.WaitRequest{
-			JobID: in.JobID, Cursor: in.Cursor, Wait: duration(in.WaitMS), UntilEnd: in.Follow == "end", Raw: in.Raw,
+			JobID: in.JobID, Cursor: in.Cursor, Wait: duration(in.WaitMS), UntilEnd: in.Follow == "end", Raw: in.Raw, Progress: jobProgress(ctx),
 		})
 		if err != nil {
 			return mcp.WaitJobResult{}, err

@@ -29,7 +29,7 @@ func (s *Service) StartExec(ctx context.Context, p hub.Principal, r ExecRequest)
 		return ExecPage{}, err
 	}
 	// It is on its way: what fails from here on must not look like a command that was not run.
-	return s.awaitExec(ctx, WaitExecRequest{JobID: x.JobID, ExecID: x.ID, Wait: r.Wait, MaxBytes: r.MaxBytes}, x, true)
+	return s.awaitExec(ctx, WaitExecRequest{JobID: x.JobID, ExecID: x.ID, Wait: r.Wait, MaxBytes: r.MaxBytes, Progress: r.Progress}, x, true)
 }
 
 // StartCopy opens a copy: of a put the caller then sends the archive with FillExec, of a get it reads one with ReadExec.
@@ -183,6 +183,7 @@ func (s *Service) execNews(ctx context.Context, r WaitExecRequest, x hub.Exec, u
 	defer s.watch.remove(w)
 	h := s.hold(ctx, r.Wait)
 	defer h.stop()
+	var told pace
 	for {
 		got, err := s.store.GetExec(ctx, x.ID)
 		if err != nil {
@@ -195,6 +196,10 @@ func (s *Service) execNews(ctx context.Context, r WaitExecRequest, x hub.Exec, u
 		full := got.Stdout-r.StdoutFrom >= r.MaxBytes || got.Stderr-r.StderrFrom >= r.MaxBytes
 		if !got.Open() || full || (news && !untilEnd) || r.Wait <= 0 {
 			return got, nil
+		}
+		if r.Progress != nil && told.due(h) {
+			told.told()
+			r.Progress(got)
 		}
 		switch err := h.wait(w.ch); {
 		case errors.Is(err, errWaited), hub.CodeOf(err) == hub.Draining && untilEnd:

@@ -51,7 +51,7 @@ func (s *Service) Submit(ctx context.Context, p hub.Principal, r SubmitRequest) 
 		v, err := n.view(context.WithoutCancel(ctx), got.QueuedJob)
 		return SubmitResult{Job: v, Notices: got.notices}, err
 	}
-	s.await(ctx, got.Job.ID, r.Wait)
+	s.await(ctx, got.Job.ID, r.Wait, s.observer(r.Progress))
 	v, err := s.view(context.WithoutCancel(ctx), got.Job.ID)
 	return SubmitResult{Job: v, Existing: got.existing, Notices: got.notices}, err
 }
@@ -136,7 +136,7 @@ func fingerprint(j hub.Job, p hub.JobPayload) []byte {
 }
 
 // await holds the call until the job has ended, the wait is over, or waiting has failed.
-func (s *Service) await(ctx context.Context, jobID string, wait time.Duration) {
+func (s *Service) await(ctx context.Context, jobID string, wait time.Duration, o *observer) {
 	if wait <= 0 {
 		return
 	}
@@ -146,7 +146,10 @@ func (s *Service) await(ctx context.Context, jobID string, wait time.Duration) {
 	defer h.stop()
 	for {
 		j, err := s.store.GetJob(ctx, jobID)
-		if err != nil || j.State.Ended() || j.Held != nil || h.wait(w.ch) != nil {
+		if err != nil || j.State.Ended() || j.Held != nil {
+			return
+		}
+		if o.look(ctx, j, h); h.wait(w.ch) != nil {
 			return
 		}
 	}

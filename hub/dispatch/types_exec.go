@@ -31,10 +31,11 @@ type ExecRequest struct {
 	Env        map[string]string
 	User       string
 	WorkingDir string
-	Stdin      []byte        // at most MaxExecStdin
-	Timeout    time.Duration // at most MaxExecTimeout; 0 is DefaultExecTimeout
-	Wait       time.Duration // for its end, at most MaxWait
-	MaxBytes   int64         // of each output in the answer, about
+	Stdin      []byte         // at most MaxExecStdin
+	Timeout    time.Duration  // at most MaxExecTimeout; 0 is DefaultExecTimeout
+	Wait       time.Duration  // for its end, at most MaxWait
+	MaxBytes   int64          // of each output in the answer, about
+	Progress   func(hub.Exec) // see SubmitRequest
 }
 
 // CopyRequest moves a tar archive between a caller and a container of a job.
@@ -54,6 +55,7 @@ type WaitExecRequest struct {
 	StderrFrom int64
 	Wait       time.Duration
 	MaxBytes   int64
+	Progress   func(hub.Exec) // see SubmitRequest
 }
 
 // ExecPage is a request and a part of its output.

@@ -28,6 +28,8 @@ type SubmitRequest struct {
 	JobRequest
 	IdempotencyKey string        // at most 128 bytes, scoped to the caller
 	Wait           time.Duration // for the job's end, at most MaxWait
+	// Progress is told what happens while the call waits, a second apart at least; nil: nobody asked.
+	Progress func(Progress)
 }
 
 // SubmitResult is the job, as far as it got.
@@ -84,6 +86,8 @@ type WaitRequest struct {
 	Wait     time.Duration // at most MaxWait
 	UntilEnd bool          // answer only when the job has ended or the answer is full
 	Raw      bool          // lines as they were written, see ReadLogRequest
+	// Progress is told what happens while the call waits, a second apart at least; nil: nobody asked.
+	Progress func(Progress)
 }
 
 // WaitResult is what happened since the cursor.

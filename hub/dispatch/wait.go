@@ -29,6 +29,7 @@ func (s *Service) Wait(ctx context.Context, p hub.Principal, r WaitRequest) (Wai
 	defer s.watch.remove(w)
 	h := s.hold(ctx, r.Wait)
 	defer h.stop()
+	o := s.observer(r.Progress)
 	for {
 		j, err := s.store.GetJob(ctx, r.JobID)
 		if err != nil {
@@ -46,6 +47,8 @@ func (s *Service) Wait(ctx context.Context, p hub.Principal, r WaitRequest) (Wai
 		}
 		if j.State.Ended() { // the rest of the log is awaited, and no wake-up ends that
 			h.within(j.EndedAt.Add(s.logWait).Sub(s.clock.now()))
+		} else {
+			o.look(ctx, j, h)
 		}
 		switch err := h.wait(w.ch); {
 		case errors.Is(err, errWaited):

@@ -13,14 +13,17 @@ import (
 	"github.com/runnerhub/runnerhub/mcp"
 )
 
-// exchange is one request on its way through mcp-go, and what is answered in place of mcp-go's own words: those have one
-// code for whatever a handler returns as an error, and show it to the client as it is. Nothing of it outlives the request.
+// exchange is one request on its way through mcp-go, and what is answered beside mcp-go's answer: progress before it, or
+// something in its place, since mcp-go has one code for whatever a handler returns as an error, and shows it to the client as it
+// is. Nothing of it outlives the request, and it knows no client but the one whose request it is.
 //
 // One goroutine at a time uses it: the request's, in which mcp-go calls handlers and then writes.
 type exchange struct {
 	http.ResponseWriter
 	message []byte
+	accept  string // what the client says it reads
 	reply   *reply // nil: mcp-go's answer stands
+	stream  *stream
 }
 
 // reply is an answer of ours.
@@ -39,7 +42,7 @@ func exchanged(next http.Handler) http.Handler {
 			w.WriteHeader(http.StatusBadRequest)
 			return
 		}
-		e := &exchange{ResponseWriter: w, message: message}
+		e := &exchange{ResponseWriter: w, message: message, accept: r.Header.Get("Accept")}
 		r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, e))
 		r.Body = io.NopCloser(bytes.NewReader(message))
 		next.ServeHTTP(e, r)
@@ -99,34 +102,43 @@ func rpcFault(f *mcp.Error, missing int) rpcError {
 	return out
 }
 
-// WriteHeader passes mcp-go's status on unless there is an answer of ours.
+// WriteHeader passes mcp-go's status on, unless there is an answer of ours or a stream has begun.
 func (e *exchange) WriteHeader(status int) {
-	if e.reply == nil {
+	if e.reply == nil && e.stream == nil {
 		e.ResponseWriter.WriteHeader(status)
 	}
 }
 
-// Write passes mcp-go's answer on unless there is one of ours.
+// Write passes mcp-go's answer on, unless there is one of ours; a stream keeps it for its end.
 func (e *exchange) Write(b []byte) (int, error) {
-	if e.reply == nil {
-		return e.ResponseWriter.Write(b)
+	switch {
+	case e.reply != nil:
+		return len(b), nil
+	case e.stream != nil:
+		return e.stream.last.Write(b)
 	}
-	return len(b), nil
+	return e.ResponseWriter.Write(b)
 }
 
 // Unwrap is for http.ResponseController.
 func (e *exchange) Unwrap() http.ResponseWriter { return e.ResponseWriter }
 
-// finish writes the answer of ours, if there is one and somebody to read it.
+// finish writes what mcp-go has not: the answer of ours, and the end of a stream.
 func (e *exchange) finish() {
 	if e.reply == nil {
+		if e.stream != nil && e.stream.last.Len() > 0 {
+			e.stream.send(bytes.TrimSpace(e.stream.last.Bytes()))
+		}
 		return
 	}
-	body := e.reply.answer
-	body.JSONRPC, body.ID = mcpgo.JSONRPC_VERSION, e.id()
-	raw, err := json.Marshal(body)
+	answer := e.reply.answer
+	answer.JSONRPC, answer.ID = mcpgo.JSONRPC_VERSION, e.id()
+	raw, err := json.Marshal(answer)
 	if err != nil { // what we answer with can be encoded
-		e.ResponseWriter.WriteHeader(http.StatusInternalServerError)
+		panic(err)
+	}
+	if e.stream != nil {
+		e.stream.send(raw)
 		return
 	}
 	e.Header().Set("Content-Type", "application/json")

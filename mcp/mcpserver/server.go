@@ -2,8 +2,8 @@
 // HTTP, what jobs are and leave as resources, and usual tasks as prompts, for clients of every protocol revision that
 // mcp-go knows.
 //
-// It keeps no state: no sessions, no notifications, no server-initiated
-// requests. What spans calls is in arguments (job_id, cursor, lease). The
+// It keeps no state: no sessions, no server-initiated requests, and no notifications but the progress that a request asks for, on
+// its own answer. What spans calls is in arguments (job_id, cursor, lease). The
 // handler must stand behind hub/web's front door, which authenticates, limits
 // bodies and drops notifications/cancelled.
 package mcpserver

@@ -58,6 +58,9 @@ func mustJSON(tool string, schema any) json.RawMessage {
 func handler(o *api.Operation, log *slog.Logger) server.ToolHandlerFunc {
 	return func(ctx context.Context, req mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
 		args := req.Params.RawArguments
+		if meta := req.Params.Meta; meta != nil && meta.ProgressToken != nil {
+			ctx = exchangeOf(ctx).withProgress(ctx, meta.ProgressToken)
+		}
 		value, summary, fault := o.Call(ctx, log, api.PrincipalFrom(ctx), args)
 		if fault != nil {
 			return failure(fault), nil
