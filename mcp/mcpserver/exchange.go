@@ -10,6 +10,7 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/runnerhub/runnerhub/hub/api"
 	"github.com/runnerhub/runnerhub/mcp"
 )
 
@@ -24,6 +25,8 @@ type exchange struct {
 	accept  string // what the client says it reads
 	reply   *reply // nil: mcp-go's answer stands
 	stream  *stream
+	task    *taskRequest // of the tasks extension
+	unknown bool         // mcp-go does not know the method of that
 }
 
 // reply is an answer of ours.
@@ -34,18 +37,22 @@ type reply struct {
 
 type exchangeKey struct{}
 
-// exchanged gives every request an exchange.
-func exchanged(next http.Handler) http.Handler {
+// exchanged gives every request an exchange, and serves those of the tasks extension.
+func exchanged(lib *api.Library, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		message, err := io.ReadAll(r.Body) // the front door has read and bounded it
 		if err != nil {
 			w.WriteHeader(http.StatusBadRequest)
 			return
 		}
-		e := &exchange{ResponseWriter: w, message: message, accept: r.Header.Get("Accept")}
+		e := &exchange{ResponseWriter: w, message: message, accept: r.Header.Get("Accept"), task: taskRequestIn(message)}
 		r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, e))
 		r.Body = io.NopCloser(bytes.NewReader(message))
 		next.ServeHTTP(e, r)
+		if e.unknown {
+			answer := e.task.answer(r.Context(), lib, r.Header)
+			e.reply = &answer
+		}
 		e.finish()
 	})
 }
@@ -102,9 +109,13 @@ func rpcFault(f *mcp.Error, missing int) rpcError {
 	return out
 }
 
-// WriteHeader passes mcp-go's status on, unless there is an answer of ours or a stream has begun.
+// WriteHeader passes mcp-go's status on, unless there is an answer of ours or a stream has begun. Not found is what mcp-go says since
+// 2026-07-28, of a method that it does not know and of nothing else.
 func (e *exchange) WriteHeader(status int) {
-	if e.reply == nil && e.stream == nil {
+	switch {
+	case e.task != nil && status == http.StatusNotFound:
+		e.unknown = true
+	case e.reply == nil && e.stream == nil:
 		e.ResponseWriter.WriteHeader(status)
 	}
 }
@@ -112,7 +123,7 @@ func (e *exchange) WriteHeader(status int) {
 // Write passes mcp-go's answer on, unless there is one of ours; a stream keeps it for its end.
 func (e *exchange) Write(b []byte) (int, error) {
 	switch {
-	case e.reply != nil:
+	case e.reply != nil || e.unknown:
 		return len(b), nil
 	case e.stream != nil:
 		return e.stream.last.Write(b)

@@ -74,10 +74,10 @@ func wait(ctx context.Context, c *sdk.ClientSession, token any, tool string, arg
 func ended(state string) func(*sdk.CallToolResult) error {
 	return func(res *sdk.CallToolResult) error {
 		raw, err := json.Marshal(res.StructuredContent)
-		if err != nil || res.IsError || !strings.Contains(string(raw), `"state":"`+state+`"`) {
-			return fmt.Errorf("answers %s, %+v, %v", raw, res.Content, err)
+		if err == nil && (res.IsError || !strings.Contains(string(raw), `"state":"`+state+`"`)) {
+			err = fmt.Errorf("answers %s, %+v", raw, res.Content)
 		}
-		return nil
+		return err
 	}
 }
 

@@ -19,14 +19,20 @@ import (
 	"github.com/runnerhub/runnerhub/mcp"
 )
 
+// What the server calls itself.
+const (
+	serverName  = "runnerhub"
+	serverTitle = "Runner Hub"
+)
+
 // New serves the operations that are tools, and a library of the same operations as resources, prompts and completions. It
 // panics when one of them
 // cannot be described, which is a mistake in the table.
 func New(ops []api.Operation, lib *api.Library, log *slog.Logger) http.Handler {
 	sees := visibility(ops)
 	hooks := redirect(sees)
-	s := server.NewMCPServer("runnerhub", mcp.Version,
-		server.WithTitle("Runner Hub"),
+	s := server.NewMCPServer(serverName, mcp.Version,
+		server.WithTitle(serverTitle),
 		server.WithInstructions(Instructions),
 		server.WithToolCapabilities(false),
 		server.WithToolFilter(filter(sees)),
@@ -36,18 +42,19 @@ func New(ops []api.Operation, lib *api.Library, log *slog.Logger) http.Handler {
 		server.WithCompletions(),
 		server.WithPromptCompletionProvider(completer{lib}),
 		server.WithResourceCompletionProvider(completer{lib}),
+		server.WithExtensions(map[string]any{tasksExtension: struct{}{}}),
 		server.WithHooks(hooks),
 		server.WithLogger(slog.New(slog.DiscardHandler)), // hub/web logs requests
 	)
 	for i := range ops {
 		if !ops[i].HTTPOnly {
-			s.AddTool(Tool(&ops[i]), handler(&ops[i], log))
+			s.AddTool(Tool(&ops[i]), handler(&ops[i], lib, log))
 		}
 	}
 	s.AddTool(mcpgo.NewTool(unknownTool), answerUnknown(ops))
 	addResources(s, hooks, lib)
 	addPrompts(s, lib)
-	return exchanged(server.NewStreamableHTTPServer(s,
+	return exchanged(lib, server.NewStreamableHTTPServer(s,
 		server.WithHTTPContextFunc(withMisnamed),
 		server.WithStateLess(true),
 		server.WithDisableStreaming(true),

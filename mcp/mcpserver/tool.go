@@ -11,6 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/runnerhub/runnerhub/hub/api"
+	"github.com/runnerhub/runnerhub/mcp"
 )
 
 // Tool describes an operation in MCP's terms. Both schemas are raw: mcp-go
@@ -55,7 +56,7 @@ func mustJSON(tool string, schema any) json.RawMessage {
 
 // handler calls an operation. It never returns a Go error: mcp-go would show it
 // to the client word for word.
-func handler(o *api.Operation, log *slog.Logger) server.ToolHandlerFunc {
+func handler(o *api.Operation, lib *api.Library, log *slog.Logger) server.ToolHandlerFunc {
 	return func(ctx context.Context, req mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
 		args := req.Params.RawArguments
 		if meta := req.Params.Meta; meta != nil && meta.ProgressToken != nil {
@@ -64,6 +65,9 @@ func handler(o *api.Operation, log *slog.Logger) server.ToolHandlerFunc {
 		value, summary, fault := o.Call(ctx, log, api.PrincipalFrom(ctx), args)
 		if fault != nil {
 			return failure(fault), nil
+		}
+		if o.Name == mcp.ToolSubmitJob && offerTask(ctx, lib, value) {
+			return nil, errAnswered
 		}
 		return success(value, summary, o.Links(value), readsStructured(req.Header)), nil
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -191,4 +192,44 @@ func official(t testing.TB, url, token, era string, options *sdk.ClientOptions) 
 	}
 	t.Cleanup(func() { _ = session.Close() })
 	return session
+}
+
+// ask sends one request of an era as somebody, and reads the answer's result or error into out.
+func (w *town) ask(token, era, method string, params map[string]any, out any) (status int) {
+	w.Helper()
+	header := map[string]string{"Authorization": "Bearer " + token, "Mcp-Protocol-Version": era}
+	if era >= "2026-07-28" {
+		meta, _ := params["_meta"].(map[string]any)
+		if meta == nil {
+			meta = map[string]any{}
+		}
+		meta["io.modelcontextprotocol/protocolVersion"] = era
+		if meta["io.modelcontextprotocol/clientCapabilities"] == nil {
+			meta["io.modelcontextprotocol/clientCapabilities"] = map[string]any{}
+		}
+		params["_meta"] = meta
+		header["Mcp-Method"] = method
+		for _, name := range []string{"name", "uri", "taskId"} {
+			if text, ok := params[name].(string); ok && header["Mcp-Name"] == "" {
+				header["Mcp-Name"] = text
+			}
+		}
+	}
+	message, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": "one", "method": method, "params": params})
+	w.must(err)
+	status, body := post(w.TB, w.url, header, string(message))
+	var answer struct {
+		ID     string          `json:"id"`
+		Result json.RawMessage `json:"result"`
+		Error  json.RawMessage `json:"error"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil || answer.ID != "one" {
+		w.Fatalf("%s answers %d %s", method, status, body)
+	}
+	raw := answer.Result
+	if raw == nil {
+		raw = answer.Error
+	}
+	w.must(json.Unmarshal(raw, out))
+	return status
 }
