@@ -159,6 +159,7 @@ type WaitJobResult struct {
 	ExitCode   *int      `json:"exit_code,omitempty"`
 	Failure    *Failure  `json:"failure,omitempty"`
 	Telling    []LogLine `json:"telling,omitempty"` // of a job that failed: the lines of its log that say most about why
+	Tests      *Tests    `json:"tests,omitempty"`   // with done: of its reports, and of the first failed tests what they said
 	Lines      []LogLine `json:"lines"`
 	Omitted    int64     `json:"omitted_bytes,omitempty"` // log bytes between the cursor and the first line that were left out
 	NextCursor string    `json:"next_cursor"`

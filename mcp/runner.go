@@ -221,13 +221,24 @@ type ResultArtifact struct {
 	SHA256 string `json:"sha256"` // hexadecimal
 }
 
-// Tests counts the test cases of an attempt's JUnit reports.
+// Tests counts the test cases of an attempt's reports.
 type Tests struct {
 	Passed  int      `json:"passed"`
 	Failed  int      `json:"failed"`
 	Skipped int      `json:"skipped"`
 	Failing []string `json:"failing,omitempty"` // names of failed ones, at most 50
-	Unread  int      `json:"unread,omitempty"`  // reports that could not be read, or not to their end
+	// Failures are what the first of them, at most 20, said.
+	Failures []TestFailure `json:"failures,omitempty"`
+	Unread   int           `json:"unread,omitempty"` // reports that could not be read, or not to their end
+}
+
+// TestFailure is what a report says of a test that failed: the first lines of its message,
+// and where it failed, as far as that is known.
+type TestFailure struct {
+	Name    string `json:"name"`
+	Message string `json:"message,omitempty"` // at most about 500 bytes
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
 }
 
 // Failure says why an attempt or job did not succeed.

@@ -74,7 +74,7 @@ func drawSpec(t *rapid.T) *topology.Spec {
 		},
 		Concurrency: drawConcurrency(t),
 		Artifacts:   drawArtifacts(t),
-		Reports:     topology.Reports{JUnit: drawPatterns(t)},
+		Reports:     topology.Reports{JUnit: drawPatterns(t), GoTest: drawPatterns(t), TAP: drawPatterns(t), Any: drawPatterns(t)},
 		Collect:     rapid.SampledFrom([]topology.Collected{"", topology.CollectPatch}).Draw(t, "collect"),
 		Cache:       drawCaches(t),
 		Source:      drawSource(t),

@@ -238,15 +238,28 @@ type Changes struct {
 	Ignored                  int // new files and folders that an ignore file names
 }
 
-// Tests counts the test cases of a job's JUnit reports.
+// Tests counts the test cases of a job's reports.
 type Tests struct {
 	Passed, Failed, Skipped int
-	Failing                 []string // names of failed ones, at most MaxFailing
-	Unread                  int      // reports that could not be read, or not to their end
+	Failing                 []string      // names of failed ones, at most MaxFailing
+	Failures                []TestFailure // what the first of them said, at most MaxFailures
+	Unread                  int           // reports that could not be read, or not to their end
 }
 
-// MaxFailing is how many failed tests are named.
-const MaxFailing = 50
+// TestFailure is what a report says of a test that failed.
+type TestFailure struct {
+	Name    string
+	Message string // its first lines, at most about 500 bytes
+	File    string // where it failed, as the report has it; may be empty
+	Line    int    // 0 where that is not known
+}
+
+// MaxFailing is how many failed tests are named, and MaxFailures of how many it is told
+// what they said.
+const (
+	MaxFailing  = 50
+	MaxFailures = 20
+)
 
 // Executor runs attempts. topology/docker and the fake engine's executor satisfy it.
 type Executor interface {

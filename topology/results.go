@@ -2,6 +2,7 @@ package topology
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -44,7 +45,37 @@ const (
 
 // Reports are files of the workspace that are read when the job has ended.
 type Reports struct {
-	JUnit []string `json:"junit,omitempty"` // patterns as of Artifact.Path
+	// Patterns as of Artifact.Path, by the format of the files.
+	JUnit  []string `json:"junit,omitempty"`
+	GoTest []string `json:"go_test,omitempty"` // what go test -json writes
+	TAP    []string `json:"tap,omitempty"`
+	Any    []string `json:"any,omitempty"` // one of these: the files themselves tell
+}
+
+// ReportFormat is a format of reports; "" is told by the file itself.
+type ReportFormat string
+
+// The formats of reports.
+const (
+	ReportJUnit  ReportFormat = "junit"
+	ReportGoTest ReportFormat = "go_test"
+	ReportTAP    ReportFormat = "tap"
+)
+
+// Patterns are all that the spec names.
+func (r Reports) Patterns() []string { return slices.Concat(r.JUnit, r.GoTest, r.TAP, r.Any) }
+
+// FormatOf tells whether a file is a report, and its format.
+func (r Reports) FormatOf(file string) (f ReportFormat, ok bool) {
+	for _, group := range []struct {
+		patterns []string
+		format   ReportFormat
+	}{{r.JUnit, ReportJUnit}, {r.GoTest, ReportGoTest}, {r.TAP, ReportTAP}, {r.Any, ""}} {
+		if slices.ContainsFunc(group.patterns, func(p string) bool { return GlobMatch(p, file) }) {
+			return group.format, true
+		}
+	}
+	return "", false
 }
 
 // Workspace is the job's working directory in its container.
@@ -172,8 +203,18 @@ func (d *decoder) artifact(v value) (a Artifact, at *node) {
 	return a, at
 }
 
+// reports decodes which files are read: patterns by format, or patterns alone.
 func (d *decoder) reports(v value) (r Reports) {
-	d.object(v, fields{"junit": func(v value) { r.JUnit = d.patterns(v) }}, reportStrangers)
+	if v.kind != mappingNode {
+		r.Any = d.patterns(v)
+		return r
+	}
+	d.object(v, fields{
+		"junit":   func(v value) { r.JUnit = d.patterns(v) },
+		"go_test": func(v value) { r.GoTest = d.patterns(v) },
+		"tap":     func(v value) { r.TAP = d.patterns(v) },
+		"any":     func(v value) { r.Any = d.patterns(v) },
+	}, reportStrangers)
 	return r
 }
 
@@ -210,6 +251,10 @@ var artifactStrangers = strangers{
 var reportStrangers = strangers{
 	meant: map[string]string{
 		"xunit":    `did you mean "junit"?`,
+		"go":       `did you mean "go_test"? It is the output of go test -json`,
+		"gotest":   `did you mean "go_test"?`,
+		"json":     `did you mean "go_test"? It is the output of go test -json`,
+		"paths":    `did you mean "any"?`,
 		"coverage": `keep it as an artifact`,
 	},
 }

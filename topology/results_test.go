@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/runnerhub/runnerhub/topology"
 )
 
@@ -58,5 +60,33 @@ func TestGlobs(t *testing.T) {
 		if base != want && !(pattern == want && topology.GlobMatch(base, pattern)) && base != "." && base != "dist" {
 			t.Errorf("the base of %s is %s, want %s", pattern, base, want)
 		}
+	}
+}
+
+// Reports are patterns by format, or patterns of files that tell it themselves.
+func TestReportsByFormat(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]topology.Reports{
+		`"out/*.xml"`:                         {Any: []string{"out/*.xml"}},
+		`["a", "b"]`:                          {Any: []string{"a", "b"}},
+		`{"go_test": "a", "tap": ["b", "c"]}`: {GoTest: []string{"a"}, TAP: []string{"b", "c"}},
+		`{"junit": "a", "any": "b"}`:          {JUnit: []string{"a"}, Any: []string{"b"}},
+	} {
+		s, err := topology.Parse([]byte(`{"image": "a", "reports": ` + text + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, s.Reports); diff != "" {
+			t.Errorf("%s: %s", text, diff)
+		}
+	}
+	r := topology.Reports{JUnit: []string{"out/*.xml"}, Any: []string{"out"}}
+	for file, want := range map[string]topology.ReportFormat{"out/a.xml": topology.ReportJUnit, "out/a.json": ""} {
+		if got, ok := r.FormatOf(file); got != want || !ok {
+			t.Errorf("%s: %q, %v", file, got, ok)
+		}
+	}
+	if _, ok := r.FormatOf("b"); ok {
+		t.Error("b is a report")
 	}
 }

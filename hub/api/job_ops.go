@@ -140,7 +140,12 @@ func getJob(s Services) Operation {
 		}
 		job.Spec = got.Payload.Spec
 		return mcp.GetJobResult{Job: job}, nil
-	}, func(out mcp.GetJobResult) string { return jobLine(out.Job) })
+	}, func(out mcp.GetJobResult) string {
+		if r := out.Job.Result; r != nil && r.Tests != nil {
+			return jobLine(out.Job) + " " + testsLine(*r.Tests) + testsText(r.Tests)
+		}
+		return jobLine(out.Job)
+	})
 }
 
 func listJobs(s Services) Operation {

@@ -81,6 +81,9 @@ func waitText(out mcp.WaitJobResult) string {
 	case out.Failure != nil:
 		line += " Next: explain_job for what would help, read_job_log errors=true for all that says why."
 	}
+	if out.Tests != nil {
+		line += " " + testsLine(*out.Tests) + testsText(out.Tests)
+	}
 	if len(out.Lines) <= shortLog && holds(out.Lines, out.Telling) {
 		return line + quoted(out.Lines) // they are seen at a glance
 	}
@@ -106,6 +109,7 @@ func explainText(out mcp.ExplainJobResult) string {
 	for _, n := range out.Next {
 		text += "\n- " + n
 	}
+	text += testsText(out.Tests)
 	if len(out.Telling) > 0 {
 		return text + tellingText(out.Telling)
 	}

@@ -116,6 +116,9 @@ func waitResultView(now time.Time, r dispatch.WaitResult) (mcp.WaitJobResult, er
 	switch {
 	case result != nil:
 		out.ExitCode = result.ExitCode
+		if out.Done {
+			out.Tests = shortTests(result.Tests)
+		}
 	case r.Job.Held != nil:
 		out.ExitCode = r.Job.Held.ExitCode
 	}
@@ -176,24 +179,6 @@ func changesLine(c mcp.Changes) string {
 	line := fmt.Sprintf("Its changes (%d new, %d modified, %d deleted) are the artifact patch", c.Added, c.Modified, c.Deleted)
 	if c.LeftOut > 0 {
 		line += fmt.Sprintf(", but for %s that could not be in it", plural(c.LeftOut, "file"))
-	}
-	return line + "."
-}
-
-// testsNamed is how many failed tests a sentence names; tests has more.
-const testsNamed = 3
-
-// testsLine is what came of the tests in a sentence.
-func testsLine(t mcp.Tests) string {
-	line := fmt.Sprintf("Of its tests %d passed, %d failed and %d were skipped", t.Passed, t.Failed, t.Skipped)
-	if n := len(t.Failing); n > 0 {
-		line += "; failed: " + strings.Join(t.Failing[:min(n, testsNamed)], ", ")
-		if t.Failed > testsNamed {
-			line += " and others"
-		}
-	}
-	if t.Unread > 0 {
-		line += fmt.Sprintf("; %d reports could not be read whole", t.Unread)
 	}
 	return line + "."
 }

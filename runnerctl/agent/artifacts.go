@@ -125,5 +125,8 @@ func testsOf(t *topology.Tests) *mcp.Tests {
 	for _, name := range t.Failing {
 		out.Failing = append(out.Failing, clip(name, maxName))
 	}
+	for _, f := range t.Failures {
+		out.Failures = append(out.Failures, mcp.TestFailure{Name: clip(f.Name, maxName), Message: clip(f.Message, 1<<10), File: clip(f.File, maxName), Line: f.Line})
+	}
 	return out
 }

@@ -104,7 +104,7 @@ type collector struct {
 	seen   map[string]bool // paths that were looked at
 	bytes  int64
 	links  []string // the first matched files that are links
-	tests  junit
+	tests  reports
 	kept   map[string]topology.CollectedFile // by path
 	hard   []string                          // hard links to what was not kept
 	passed *collectError                     // what is told of the files that could not be kept; nil is none
@@ -118,7 +118,8 @@ func (c *collector) run(ctx context.Context) error {
 	for _, a := range spec.Artifacts {
 		bases[topology.GlobBase(a.Path)] = true
 	}
-	for _, p := range spec.Reports.JUnit {
+	patterns := spec.Reports.Patterns()
+	for _, p := range patterns {
 		bases[topology.GlobBase(p)] = true
 	}
 	if len(bases) == 0 {
@@ -136,10 +137,10 @@ func (c *collector) run(ctx context.Context) error {
 		}
 	}
 	slices.SortFunc(c.result.Artifacts, func(a, b topology.CollectedFile) int { return strings.Compare(a.Path, b.Path) })
-	if len(spec.Reports.JUnit) > 0 {
+	if len(patterns) > 0 {
 		c.result.Tests = c.tests.counts()
 		if c.tests.files == 0 {
-			c.x.say("There is no report that matches %s.", strings.Join(spec.Reports.JUnit, ", "))
+			c.x.say("There is no report that matches %s.", strings.Join(patterns, ", "))
 		}
 	}
 	for _, link := range c.links {
@@ -231,7 +232,7 @@ func below(base, name string) string {
 func (c *collector) entry(h *tar.Header, content io.Reader) error {
 	at := h.Name
 	entry := slices.IndexFunc(c.x.spec.Artifacts, func(a topology.Artifact) bool { return topology.GlobMatch(a.Path, at) })
-	report := slices.ContainsFunc(c.x.spec.Reports.JUnit, func(p string) bool { return topology.GlobMatch(p, at) })
+	format, report := c.x.spec.Reports.FormatOf(at)
 	if entry < 0 && !report || c.seen[at] {
 		return nil
 	}
@@ -248,12 +249,12 @@ func (c *collector) entry(h *tar.Header, content io.Reader) error {
 		return nil
 	}
 	if entry < 0 && c.tests.files >= maxReports {
-		c.tests.files, c.tests.tests.Unread = c.tests.files+1, c.tests.tests.Unread+1
+		c.tests.passOver()
 		return nil
 	}
 	c.seen[at] = true
 	if entry < 0 {
-		c.tests.read(at, content, c.x.say)
+		c.tests.read(at, format, content, c.x.say)
 		return nil
 	}
 	var f topology.CollectedFile
@@ -271,7 +272,7 @@ func (c *collector) entry(h *tar.Header, content io.Reader) error {
 	c.kept[at] = f
 	c.result.Artifacts = append(c.result.Artifacts, f)
 	if report {
-		return c.readKept(f)
+		return c.readKept(f, format)
 	}
 	return nil
 }
@@ -310,13 +311,13 @@ func (c *collector) keep(h *tar.Header, at string, content io.Reader) (f topolog
 }
 
 // readKept reads a report that is an artifact, too.
-func (c *collector) readKept(f topology.CollectedFile) error {
+func (c *collector) readKept(f topology.CollectedFile, format topology.ReportFormat) error {
 	in, err := os.Open(f.File)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	c.tests.read(f.Path, in, c.x.say)
+	c.tests.read(f.Path, format, in, c.x.say)
 	return nil
 }
 

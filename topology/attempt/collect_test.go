@@ -224,6 +224,7 @@ func TestReportsAreCounted(t *testing.T) {
 		}, topology.Collect{})
 		b.want(r, "failed script")
 		want := &topology.Tests{Passed: 4, Failed: 2, Skipped: 1, Failing: []string{"pkg.first.TestBad", "pkg.first.TestWorse"}, Unread: 3}
+		want.Failures = []topology.TestFailure{{Name: "pkg.first.TestBad", Message: "no\na < b"}}
 		if diff := cmp.Diff(want, r.Tests); diff != "" {
 			b.Error(diff)
 		}

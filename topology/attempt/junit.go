@@ -4,64 +4,27 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/runnerhub/runnerhub/topology"
 )
 
-// Limits on reports, so that what a job writes cannot keep its runner busy.
-const (
-	maxReportBytes = 32 << 20 // of one
-	maxTestName    = 200      // bytes
-	maxReports     = 2000
-)
-
-// junit counts the test cases of JUnit XML, however its suites are nested.
-type junit struct {
-	files int
-	tests topology.Tests
-}
-
-// counts is what was found; nil when there was no report.
-func (j *junit) counts() *topology.Tests {
-	if j.files == 0 {
-		return nil
-	}
-	t := j.tests
-	return &t
-}
-
-// read adds a report. One that is broken counts as far as it can be read.
-func (j *junit) read(name string, content io.Reader, say func(format string, args ...any)) {
-	if j.files++; j.files > maxReports {
-		j.tests.Unread++
-		return
-	}
-	limited := &io.LimitedReader{R: content, N: maxReportBytes}
-	err := j.parse(xml.NewDecoder(newTagReader(limited)))
-	if limited.N <= 0 {
-		err = errors.New("it is too large")
-	}
-	if err != nil {
-		j.tests.Unread++
-		if j.tests.Unread <= 5 {
-			say("The report %s is not JUnit XML, or not whole: %v", name, err)
-		}
-	}
-}
-
 // testCase is one while its element is open.
 type testCase struct {
-	name            string
-	failed, skipped bool
+	verdict verdict
+	failure topology.TestFailure // what is told of it if it failed
+	text    capped               // of the element that says so
 }
 
-func (j *junit) parse(d *xml.Decoder) error {
+// junit counts the test cases of JUnit XML, however its suites are nested.
+func (r *reports) junit(in io.Reader) error {
+	d := xml.NewDecoder(newTagReader(in))
 	d.Strict = false
 	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // names in another charset look odd, counts are right
 	suites := []string{}
 	var open *testCase
-	known, depth := false, 0
+	known, depth, telling := false, 0, false
 	for {
 		token, err := d.Token()
 		if errors.Is(err, io.EOF) {
@@ -89,41 +52,63 @@ func (j *junit) parse(d *xml.Decoder) error {
 				if len(suites) > 0 {
 					suite = suites[len(suites)-1]
 				}
-				open = &testCase{name: caseName(e, suite)}
+				open = &testCase{failure: topology.TestFailure{Name: caseName(e, suite), File: attribute(e, "file")}}
+				open.failure.Line, _ = strconv.Atoi(attribute(e, "line"))
 			case "failure", "error":
 				if open != nil {
-					open.failed = true
+					telling = open.fail(e)
 				}
 			case "skipped":
-				if open != nil {
-					open.skipped = true
+				if open != nil && open.verdict != failed {
+					open.verdict = skipped
 				}
+			}
+		case xml.CharData:
+			if telling {
+				open.text.add(string(e[:min(len(e), maxHeld)]))
 			}
 		case xml.EndElement:
 			depth--
 			switch {
 			case e.Name.Local == "testsuite" && len(suites) > 0:
 				suites = suites[:len(suites)-1]
+			case e.Name.Local == "failure" || e.Name.Local == "error":
+				telling = false
 			case e.Name.Local == "testcase" && open != nil:
-				j.count(*open)
-				open = nil
+				r.count(open.verdict, open.told())
+				open, telling = nil, false
 			}
 		}
 	}
 }
 
-func (j *junit) count(c testCase) {
-	switch {
-	case c.failed:
-		j.tests.Failed++
-		if len(j.tests.Failing) < topology.MaxFailing {
-			j.tests.Failing = append(j.tests.Failing, c.name)
-		}
-	case c.skipped:
-		j.tests.Skipped++
-	default:
-		j.tests.Passed++
+// fail notes an element that says why a case failed; the first one counts. It is true where its text is to be read.
+func (c *testCase) fail(e xml.StartElement) bool {
+	if c.verdict == failed {
+		return false
 	}
+	c.verdict = failed
+	if c.failure.Message = attribute(e, "message"); c.failure.Message == "" {
+		c.failure.Message = attribute(e, "type")
+	}
+	return true
+}
+
+// told is what is told of a case. Of the message and the text behind it, which often begins
+// with the message, each line is there once.
+func (c *testCase) told() topology.TestFailure {
+	f := c.failure
+	text := strings.TrimSpace(c.text.b.String())
+	message := strings.TrimSpace(f.Message)
+	switch {
+	case text == "" || strings.HasPrefix(message, text):
+		f.Message = message
+	case message == "" || strings.HasPrefix(text, message):
+		f.Message = text
+	default:
+		f.Message = message + "\n" + text
+	}
+	return f
 }
 
 // caseName is a test's name with its class, or else its suite, in front.
@@ -134,15 +119,6 @@ func caseName(e xml.StartElement, suite string) string {
 	}
 	if class != "" && !strings.HasPrefix(name, class) {
 		name = class + "." + name
-	}
-	name = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(name, "\uFFFD"))
-	if len(name) > maxTestName {
-		name = strings.ToValidUTF8(name[:maxTestName], "") + "…"
 	}
 	return name
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/runnerhub/runnerhub/topology"
 )
 
 // What a report holds may be large; what the decoder holds of it must not be.
@@ -30,8 +32,8 @@ func TestReportsOfAnySize(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		for how, in := range map[string]io.Reader{"at once": strings.NewReader(tt.report), "half by half": iotest.HalfReader(strings.NewReader(tt.report))} {
-			j, said := &junit{}, ""
-			j.read("r.xml", in, func(format string, args ...any) { said += fmt.Sprintf(format, args...) })
+			j, said := &reports{}, ""
+			j.read("r.xml", topology.ReportJUnit, in, func(format string, args ...any) { said += fmt.Sprintf(format, args...) })
 			if j.tests.Passed != tt.passing || !strings.HasSuffix(said, tt.unread) || (said == "") != (tt.unread == "") {
 				t.Errorf("%s, %s: %+v, %q", name, how, j.tests, said)
 			}

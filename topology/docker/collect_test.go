@@ -92,6 +92,7 @@ func TestExampleOfAReport(t *testing.T) {
 		t.Errorf("it ends as %+v, %+v", r, r.Failure)
 	}
 	want := &topology.Tests{Passed: 1, Failed: 1, Skipped: 1, Failing: []string{"shop.Cart.rounds"}}
+	want.Failures = []topology.TestFailure{{Name: "shop.Cart.rounds", Message: "expected 10.00, got 9.99\ncart_test.go:17"}}
 	if diff := cmp.Diff(want, r.Tests); diff != "" {
 		t.Error(diff)
 	}

@@ -169,6 +169,44 @@ reports: {junit: out/*.xml}
 	}
 }
 
+// What a job of the machine's own changed comes back as a patch, too, and its reports are read.
+func TestAPatchOfTheMachine(t *testing.T) {
+	t.Parallel()
+	source, kept := t.TempDir(), filepath.Join(t.TempDir(), "kept")
+	if err := os.WriteFile(filepath.Join(source, "a"), []byte("one\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	spec := parse(t, `
+source: {files: {unused: x}}
+steps: [{run: "echo two > a; chmod +x a; mkdir .git; touch .git/config; printf 'not ok 1 - x\\n1..1\\n' > r.tap"}]
+reports: r.tap
+collect: patch
+`)
+	obs := &topologytest.Observer{}
+	r := newExecutor(t, host.Options{}).Run(t.Context(), topology.Work{
+		Identity: identity(), Spec: spec, Source: source, Collect: &topology.Collect{Dir: kept},
+	}, obs)
+	wantSuccess(t, r, obs)
+	if r.Tests == nil || !slices.Equal(r.Tests.Failing, []string{"x"}) {
+		t.Errorf("tests %+v", r.Tests)
+	}
+	if len(r.Artifacts) != 1 || r.Artifacts[0].Name != topology.PatchName {
+		t.Fatalf("%+v", r.Artifacts)
+	}
+	text, err := os.ReadFile(r.Artifacts[0].File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"new mode 100755\n", "-one\n+two\n", "+++ b/r.tap\n"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if strings.Contains(string(text), ".git") || *r.Changes != (topology.Changes{Added: 1, Modified: 1}) {
+		t.Errorf("%+v\n%s", r.Changes, text)
+	}
+}
+
 func TestJobsThatCannotRun(t *testing.T) {
 	t.Parallel()
 	executor := newExecutor(t, host.Options{})

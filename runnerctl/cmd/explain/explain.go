@@ -110,8 +110,15 @@ func left(jobID string, r mcp.Result) string {
 	var b strings.Builder
 	if t := r.Tests; t != nil {
 		fmt.Fprintf(&b, "\ntests: %d passed, %d failed, %d skipped\n", t.Passed, t.Failed, t.Skipped)
+		said := map[string]mcp.TestFailure{}
+		for _, f := range t.Failures {
+			said[f.Name] = f
+		}
 		for _, name := range t.Failing {
 			fmt.Fprintf(&b, "  failed: %s\n", name)
+			if message := said[name].Message; message != "" {
+				fmt.Fprintf(&b, "    %s\n", strings.ReplaceAll(message, "\n", "\n    "))
+			}
 		}
 		if more := t.Failed - len(t.Failing); more > 0 {
 			fmt.Fprintf(&b, "  and %d more\n", more)
