@@ -92,7 +92,13 @@ func drawSpec(t *rapid.T) *topology.Spec {
 	} else {
 		s.Command = drawArgv(t, "command")
 	}
-	if (s.Steps != nil || s.Command != nil) && rapid.IntRange(0, 4).Draw(t, "host") == 0 {
+	if s.Command == nil && rapid.IntRange(0, 4).Draw(t, "session") == 0 {
+		s.Kind, s.Exec = topology.JobSession, true
+		s.IdleTimeout, s.Retry.MaxAttempts = max(s.IdleTimeout, topology.Duration(topology.MinTimeout)), max(s.Retry.MaxAttempts, 1)
+		if s.Shell == nil {
+			s.Shell = []string{"sh"}
+		}
+	} else if (s.Steps != nil || s.Command != nil) && rapid.IntRange(0, 4).Draw(t, "host") == 0 {
 		s.Image, s.WorkingDir, s.User, s.Platform, s.Pull, s.Network = "", "", "", "", "", topology.NetworkOpen
 		s.Cache = nil
 		return s

@@ -23,7 +23,7 @@ func jobContainer(spec *Spec, id Identity, names Names, observed Observed) Conta
 		Volumes: map[string]string{dir: names.Volume}, Resources: bounded(spec.Resources), Ulimits: spec.Ulimits,
 		Init: observed.Engine.Init, Labels: id.Labels(RoleJob),
 	}
-	if len(spec.Steps) > 0 {
+	if spec.HeldOpen() {
 		c.Entrypoint, c.Command = []string{spec.HoldingShell()}, spec.stepsCommand(names.Mark())
 		c.OpenStdin = true
 	}

@@ -18,6 +18,10 @@ var containerFields = map[string]string{
 // onHost checks a job that names no image. It runs on the machine itself, where that
 // machine's owner allows it, and can have nothing that only containers have.
 func (d *decoder) onHost(s *Spec, root value, got found) {
+	if s.Session() {
+		d.report(root.key, "image", ProblemMissing, "missing", "name the image that the session stays in: it needs a container")
+		return
+	}
 	if len(got.values) == 0 || got.lacks("command") && got.lacks("steps") {
 		d.report(root.key, "image", ProblemMissing, "missing",
 			"name the image that the job runs in; without one steps or a command run on the machine itself, where its owner allows that")

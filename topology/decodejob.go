@@ -23,6 +23,7 @@ const (
 func (d *decoder) job(root value) *Spec {
 	s := &Spec{Pull: PullMissing, Network: NetworkOpen, Grace: Duration(DefaultGrace)}
 	known := fields{
+		"kind":         func(v value) { s.Kind = d.kind(v) },
 		"name":         func(v value) { s.Name = d.title(v) },
 		"image":        func(v value) { s.Image = d.image(v) },
 		"command":      func(v value) { s.Command = d.argv(v) },
@@ -65,7 +66,7 @@ func (d *decoder) job(root value) *Spec {
 	if services, ok := got.values["services"]; ok {
 		d.checkReused(services, s)
 	}
-	if len(s.Steps) > 0 && s.Shell == nil {
+	if s.HeldOpen() && s.Shell == nil {
 		s.Shell = slices.Clone(shells["sh"])
 	}
 	return s
@@ -86,7 +87,10 @@ func (d *decoder) together(s *Spec, root value, got found) {
 		d.report(later.key, later.path, ProblemConflict, "command and steps exclude each other",
 			"write the command as the run of a step")
 	}
-	if shell, ok := got.values["shell"]; ok && got.lacks("steps") {
+	if s.Session() {
+		d.session(s, got)
+	}
+	if shell, ok := got.values["shell"]; ok && got.lacks("steps") && !s.Session() {
 		d.report(shell.key, shell.path, ProblemConflict, "a shell without steps has nothing to run", "a command runs without a shell")
 	}
 	if compose, ok := got.values["compose"]; ok {

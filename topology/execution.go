@@ -55,6 +55,11 @@ type Work struct {
 	// Hold, where set, is called with the result of an attempt that failed or ran out of time, while its containers are there;
 	// what has not ended runs on. They are removed when it returns. ctx ends with Run's, or when the engine is gone.
 	Hold func(ctx context.Context, result Result)
+	// LetGo, where set, is closed when somebody ends a session.
+	LetGo <-chan struct{}
+	// Used, where set, hears of a session whenever a request to its containers begins or has ended: whether any is under way, and
+	// if none is, until when the session waits for another one. It must return soon.
+	Used func(busy bool, until time.Time)
 }
 
 // Collect is where files of a job go that are kept, and how much that may be.
@@ -209,6 +214,7 @@ type Result struct {
 	Failure  *Failure
 	Steps    []StepResult
 	Images   map[string]string // reference → digest or image id
+	Note     string            // of a session that succeeded: what ended it
 	Warm     []string          // services that an earlier job had left, sorted
 	Usage    Usage
 	Phases   map[Phase]time.Duration // how long it was busy with each, up to the result

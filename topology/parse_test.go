@@ -126,6 +126,24 @@ func TestParseFull(t *testing.T) {
 	}
 }
 
+// What a session does not say follows from its being one; a job's kind is what every job is.
+func TestParseKinds(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]topology.Spec{
+		"image: a\nkind: job":     {},
+		"image: a\nkind: session": {Kind: topology.JobSession, Exec: true, IdleTimeout: topology.Duration(10 * time.Minute), Retry: topology.Retry{MaxAttempts: 1}, Shell: []string{"/bin/sh", "-e", "-c"}},
+		"image: a\nkind: session\nexec: true\nidle_timeout: 1h\nretry: {max_attempts: 2}\nshell: bash": {
+			Kind: topology.JobSession, Exec: true, IdleTimeout: topology.Duration(time.Hour), Retry: topology.Retry{MaxAttempts: 2}, Shell: []string{"/bin/bash", "-e", "-o", "pipefail", "-c"},
+		},
+	} {
+		want.Image, want.Pull, want.Network, want.Grace = "a", topology.PullMissing, topology.NetworkOpen, topology.Duration(topology.DefaultGrace)
+		got, err := topology.Parse([]byte(text))
+		if diff := cmp.Diff(&want, got); err != nil || diff != "" {
+			t.Errorf("%q: %v\n%s", text, err, diff)
+		}
+	}
+}
+
 // fullWeb has what is special about a service in full.yaml.
 var fullWeb = topology.Service{
 	Image: "registry.example/web",

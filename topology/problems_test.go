@@ -117,6 +117,17 @@ func TestFieldProblems(t *testing.T) {
 	})
 }
 
+func TestSessionProblems(t *testing.T) {
+	t.Parallel()
+	runProblemTests(t, map[string]problemTest{
+		"a kind that is not":  {"image: a\nkind: sesion", topology.ProblemInvalid, `line 2, column 7: kind: unknown value "sesion"; did you mean "session"?`},
+		"a command":           {"kind: session\nimage: a\ncommand: b", topology.ProblemConflict, `line 3, column 1: command: a session runs no command of its own; run it with exec_in_job, or as a step before that`},
+		"no commands let in":  {"kind: session\nimage: a\nexec: false", topology.ProblemConflict, `line 3, column 7: exec: a session is there for commands to be run in it; leave exec out`},
+		"without a container": {"kind: session\nsteps: [{run: a}]", topology.ProblemMissing, `line 1, column 1: image: missing; name the image that the session stays in: it needs a container`},
+		"by habit":            {"image: a\nsession: true", topology.ProblemUnknownField, `line 2, column 1: session: unknown field; write "kind: session"`},
+	})
+}
+
 // A job without an image has nothing that only containers have.
 func TestHostProblems(t *testing.T) {
 	t.Parallel()

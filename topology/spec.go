@@ -11,7 +11,8 @@ import "time"
 // canonical: Parse reads it back to an equal value, which is how the hub hands
 // a spec to a runner.
 type Spec struct {
-	Name string `json:"name,omitempty"`
+	Kind JobKind `json:"kind,omitempty"` // "" is a job that ends with its command or steps
+	Name string  `json:"name,omitempty"`
 	// Image is what the job container is made of; "" is none, and the job runs on the
 	// machine itself.
 	Image    string             `json:"image,omitempty"`
@@ -45,7 +46,8 @@ type Spec struct {
 	Ulimits   map[string]Ulimit `json:"ulimits,omitempty"` // of the job container, by Docker's names
 	Network   NetworkMode       `json:"network,omitempty"` // default open
 	Timeout   Duration          `json:"timeout,omitempty"` // of one attempt; 0 is the hub's default
-	// IdleTimeout ends an attempt whose job container writes nothing for so long; 0 is never.
+	// IdleTimeout ends an attempt whose job container writes nothing for so long; 0 is never. A session it ends, as
+	// succeeded, once nobody has used it for so long.
 	IdleTimeout Duration `json:"idle_timeout,omitempty"`
 	Grace       Duration `json:"grace,omitempty"` // between SIGTERM and SIGKILL; 0 is 10 s
 	Retry       Retry    `json:"retry,omitzero"`
@@ -61,6 +63,18 @@ type Spec struct {
 	// Concurrency is for the hub alone: no runner acts on it.
 	Concurrency Concurrency `json:"concurrency,omitzero"`
 }
+
+// JobKind is what ends a job.
+type JobKind string
+
+// JobSession is the kind of a job that stays when its steps are done, for callers who work in it.
+const JobSession JobKind = "session"
+
+// Session says whether the job is a session.
+func (s *Spec) Session() bool { return s.Kind == JobSession }
+
+// HeldOpen says whether the job container is held open by a shell, instead of ending with a command.
+func (s *Spec) HeldOpen() bool { return len(s.Steps) > 0 || s.Session() }
 
 // Step is one shell script of a job. Steps share the job container's file system.
 type Step struct {

@@ -18,7 +18,7 @@ func (n Names) Mark() string { return "\x1e" + n.Job + "\x1e" }
 
 // stepsCommand is the command line that holds a job container open and runs its
 // steps. It waits for the number of the next step on its standard input, where it
-// stays when the one who writes there is killed; a number that is not above
+// stays when the one who writes there is killed; in a session it waits on when the last step is done. A number that is not above
 // the last one's is passed over, so that whoever follows may repeat it.
 //
 // Steps are children of this shell and no processes of the engine's exec: what they

@@ -12,6 +12,9 @@ var jobStrangers = strangers{
 		"needs":    "jobs do not wait for each other: write the parts as steps of one job, or submit the next one when the first has ended",
 	}),
 	meant: map[string]string{
+		"type":              `did you mean "kind"?`,
+		"session":           `write "kind: session"`,
+		"interactive":       `did you mean "kind: session"?`,
 		"files":             `it belongs under "source"`,
 		"repository":        `it belongs under "source"`,
 		"repo":              `did you mean "source.repository"?`,

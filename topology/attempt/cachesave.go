@@ -65,7 +65,7 @@ func (x *execution) heedless() (context.Context, context.CancelFunc) {
 
 // quiet ends what still runs in the job container: an entry must not be of several moments.
 func (x *execution) quiet(ctx context.Context) error {
-	if len(x.spec.Steps) == 0 {
+	if !x.spec.HeldOpen() {
 		return nil // its container has ended
 	}
 	ctx, cancel := context.WithTimeout(ctx, killTimeout)

@@ -51,8 +51,8 @@ func (x *execution) jobStartError(err error) error {
 	f.Container = "job"
 	if topology.KindOf(err) == topology.KindCommand {
 		f.Message = fmt.Sprintf("%s cannot run the job's command: %s", place(x.spec), engineWords(err))
-		if len(x.spec.Steps) > 0 {
-			f.Message = fmt.Sprintf("%s has no %s, which steps need: %s", place(x.spec), x.spec.HoldingShell(), engineWords(err))
+		if x.spec.HeldOpen() {
+			f.Message = fmt.Sprintf("%s has no %s, which steps and sessions need: %s", place(x.spec), x.spec.HoldingShell(), engineWords(err))
 			f.Hint = "Use an image with a shell, or `command` instead of `steps`."
 		}
 	}

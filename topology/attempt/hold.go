@@ -28,6 +28,7 @@ func (x *execution) hold(result topology.Result) {
 	x.mu.Unlock()
 	x.obs.Phase(topology.PhaseHeld, "")
 	x.standIn(ctx)
+	x.use.open() // where it was a session that ended
 	x.open()
 	x.work.Hold(ctx, result)
 }

@@ -58,6 +58,11 @@ func (in *inside) Exec(ctx context.Context, service string, spec topology.ExecSp
 	if err != nil {
 		return topology.Exit{}, err
 	}
+	ctx, done, err := in.x.use.begin(ctx)
+	if err != nil {
+		return topology.Exit{}, err
+	}
+	defer done()
 	shell := "/bin/sh"
 	if service == "" {
 		shell = in.x.spec.HoldingShell()
@@ -116,6 +121,11 @@ func (in *inside) CopyTo(ctx context.Context, service, dir string, tar io.Reader
 	if err != nil {
 		return err
 	}
+	ctx, done, err := in.x.use.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	return in.x.e.engine.CopyTo(ctx, name, dir, tar)
 }
 
@@ -125,7 +135,28 @@ func (in *inside) CopyFrom(ctx context.Context, service, path string) (io.ReadCl
 	if err != nil {
 		return nil, err
 	}
-	return in.x.e.engine.CopyFrom(ctx, name, path)
+	ctx, done, err := in.x.use.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	archive, err := in.x.e.engine.CopyFrom(ctx, name, path)
+	if err != nil {
+		done()
+		return nil, err
+	}
+	return &usedArchive{archive, done}, nil
+}
+
+// usedArchive is an archive on its way out, which is a use until it is closed.
+type usedArchive struct {
+	io.ReadCloser
+	done func()
+}
+
+// Close implements io.Closer.
+func (a *usedArchive) Close() error {
+	defer a.done()
+	return a.ReadCloser.Close()
 }
 
 // firstLine takes the number of a process out of its output: the first line, which has a mark that nobody can guess. Without a

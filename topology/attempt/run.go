@@ -62,6 +62,7 @@ type execution struct {
 
 	parent context.Context // Run's own
 	opened sync.Once       // work.Enter was called
+	use    *use            // of the containers by callers
 	held   time.Duration   // how long the hold was
 }
 
@@ -83,7 +84,7 @@ func (e *Executor) begin(ctx context.Context, work topology.Work, obs topology.O
 func (e *Executor) newExecution(ctx context.Context, work topology.Work, obs topology.Observer, begin time.Time, names topology.Names) *execution {
 	x := &execution{
 		e: e, id: work.Identity, spec: work.Spec, work: work, phases: newPhaseClock(obs), begin: begin, names: names,
-		services: map[string]*service{}, jobEnded: make(chan struct{}), saved: checkpoint{Begin: begin, Names: names},
+		use: newUse(), services: map[string]*service{}, jobEnded: make(chan struct{}), saved: checkpoint{Begin: begin, Names: names},
 	}
 	x.obs, x.parent = x.phases, ctx
 	x.ctx, x.stop = context.WithCancelCause(ctx)
@@ -134,9 +135,12 @@ func (x *execution) execute() outcome {
 // runJob runs what the job is, in its container that was started.
 func (x *execution) runJob() outcome {
 	var out outcome
-	if len(x.spec.Steps) > 0 {
+	switch {
+	case x.spec.Session():
+		out = x.runSession()
+	case len(x.spec.Steps) > 0:
 		out = x.runSteps()
-	} else {
+	default:
 		out = x.runCommand()
 	}
 	x.diskAtEnd(&out)
@@ -239,7 +243,7 @@ func (x *execution) startJob(ctx context.Context, op topology.Op) error {
 // jobTap is where the job container's output is to go.
 func (x *execution) jobTap(from topology.Offsets) *tap {
 	t := newTap(x.log, from)
-	if len(x.spec.Steps) > 0 {
+	if x.spec.HeldOpen() {
 		t.mark, t.steps, t.ended = []byte(x.names.Mark()), x.spec.Steps, x.marks.ended
 	}
 	x.tap = t
@@ -252,14 +256,14 @@ func (x *execution) jobRuns(job topology.Process) {
 	x.mu.Unlock()
 	x.boundDisk("job", x.names.Job, x.spec.Resources)
 	x.watchers.Go(x.sampleUsage)
-	if x.spec.IdleTimeout > 0 {
+	if x.spec.IdleTimeout > 0 && !x.spec.Session() {
 		x.log.speak()
 		x.watchers.Go(x.watchIdle)
 	}
 	if x.spec.Exec {
 		x.open()
 	}
-	if len(x.spec.Steps) == 0 {
+	if !x.spec.HeldOpen() {
 		return
 	}
 	x.watchers.Go(func() {

@@ -165,7 +165,7 @@ func (x *execution) lostJob() outcome {
 	if err == nil && (exit.Code == 127 || exit.Code == 126) {
 		o := x.refuse(topology.Failure{
 			Class: topology.ClassSpecInvalid, Container: "job",
-			Message: fmt.Sprintf("%s has no %s, which steps need.", place(x.spec), x.spec.HoldingShell()),
+			Message: fmt.Sprintf("%s has no %s, which steps and sessions need.", place(x.spec), x.spec.HoldingShell()),
 			Hint:    "Use an image with a shell, or `command` instead of `steps`.",
 		})
 		o.stopped = true
