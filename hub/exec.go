@@ -17,6 +17,7 @@ const (
 	ExecPut     ExecKind = "put"     // unpack a tar archive
 	ExecGet     ExecKind = "get"     // pack a file or folder
 	ExecRelease ExecKind = "release" // end the hold
+	ExecFinish  ExecKind = "finish"  // end the session
 )
 
 // ExecState is where a request is in its life.
@@ -111,7 +112,7 @@ func Enterable(j Job, p JobPayload, k ExecKind) error {
 		return nil
 	}
 	return Errorf(Conflict, "the job runs, and its spec does not allow to reach into it").
-		WithHint("set `exec: true` in the spec for a running job, or hold_on_failure for one that failed")
+		WithHint("submit it with `kind: session` or `exec: true` in the spec, or with hold_on_failure for when it fails")
 }
 
 // NewExec is a request as it is stored first.

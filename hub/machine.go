@@ -139,6 +139,7 @@ func Heartbeat(j Job, p JobPayload, proof Proof, phase, step, progress string, n
 type Report struct {
 	State   JobState // succeeded, failed, canceled or timed_out
 	Failure *Failure
+	Note    string // what ended a session that succeeded
 	Digest  []byte // SHA-256 of the report's bytes
 	Result  []byte // its JSON
 }
@@ -180,7 +181,11 @@ func Settle(j Job, p JobPayload, proof Proof, r Report, now time.Time) (Decision
 	case j.CancelRequestedAt.IsZero() && retried(p, *r.Failure):
 		return lose(j, end, *r.Failure, r.State, now), nil
 	}
-	return settle(j, end, r.State, r.Failure, now), nil
+	d := settle(j, end, r.State, r.Failure, now)
+	if r.Failure == nil && r.Note != "" {
+		d.Detail = map[string]string{"reason": r.Note}
+	}
+	return d, nil
 }
 
 // Release ends an attempt that its runner gives back; it costs the job nothing.

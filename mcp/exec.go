@@ -84,13 +84,14 @@ const (
 	ExecPut     = "put"
 	ExecGet     = "get"
 	ExecRelease = "release"
+	ExecFinish  = "finish"
 )
 
 // ExecOrder is a request as its runner gets it, with the answers to its heartbeats until it has begun. Begin it with
 // POST log_url/execs/ID/begin: only who is told to go on carries it out.
 type ExecOrder struct {
 	ExecID      string            `json:"exec_id"`
-	Kind        string            `json:"kind"` // run, put, get or release
+	Kind        string            `json:"kind"` // run, put, get, release or finish
 	Service     string            `json:"service,omitempty"`
 	Command     []string          `json:"command,omitempty"`
 	Env         map[string]string `json:"env,omitempty"`

@@ -88,6 +88,8 @@ type HeartbeatJobArgs struct {
 	Progress string `json:"progress,omitempty" jsonschema:"one line for people, at most 200 bytes"`
 	WaitMS   int64  `json:"wait_ms,omitempty" jsonschema:"hold the call this long for a directive, at most 25000"`
 
+	IdleLeftMS int64 `json:"idle_left_ms,omitempty" jsonschema:"of a session that nobody uses: how long until it ends for that"`
+
 	Held *HoldArgs `json:"held,omitempty" jsonschema:"with phase held: how the attempt failed, and how long its topology stays up"`
 }
 
@@ -172,6 +174,7 @@ type Result struct {
 	ExitCode *int              `json:"exit_code,omitempty"`
 	Signal   string            `json:"signal,omitempty"`
 	Failure  *Failure          `json:"failure,omitempty"`
+	Note     string            `json:"note,omitempty"` // of a session that succeeded: what ended it
 	Steps    []StepResult      `json:"steps,omitempty"`
 	Outputs  map[string]string `json:"outputs,omitempty"` // at most 64 KiB together
 	Images   map[string]string `json:"images,omitempty"`  // reference → digest

@@ -20,8 +20,8 @@ var execPageLimits = limits{
 func execInJob(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolExecInJob, Title: "Run a command in a job's container", Audience: People, Toolset: JobTools,
-		Description: "Run a command in the container of a job or of one of its services, while the job is held (it has failed, with hold_on_failure in its spec) or runs with " +
-			"`exec: true`. With wait_ms the answer has its exit code and output; until done is true go on with wait_exec. " +
+		Description: "Run a command in a container of a job that is a session, that is held (it has failed, with hold_on_failure in its spec), or that runs with `exec: true`. " +
+			"With wait_ms the answer has its exit code and output; until done is true go on with wait_exec. " +
 			"It is run at most once: before you repeat a call whose answer was lost, look at the timeline in explain_job.",
 		Hints: Hints{Destructive: true, OpenWorld: true},
 		Route: Route{Method: http.MethodPost, Path: "/jobs/{job_id}/exec", MaxBody: 2 << 20},
@@ -63,7 +63,7 @@ func waitExec(s Services) Operation {
 func stopExec(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolStopExec, Title: "Stop a command in a job", Audience: People, Toolset: JobTools,
-		Description: "Kill a command that exec_in_job has started, and what it has started itself; the job goes on or stays held.",
+		Description: "Kill a command that exec_in_job has started, with all that it has started; the job goes on.",
 		Hints:       Hints{Destructive: true, Idempotent: true},
 		Route:       Route{Method: http.MethodPost, Path: "/jobs/{job_id}/execs/{exec_id}/stop"},
 		limits:      limits{"job_id": idLimit, "exec_id": idLimit},
@@ -75,8 +75,8 @@ func stopExec(s Services) Operation {
 
 func endHold(s Services) Operation {
 	return define(Operation{
-		Name: mcp.ToolEndHold, Title: "Let go of a held job", Audience: People, Toolset: JobTools,
-		Description: "Let go of a held job: its containers are removed, and it ends as it had failed, or runs again where its spec retries such failures. " +
+		Name: mcp.ToolEndHold, Title: "End a session or a hold", Audience: People, Toolset: JobTools,
+		Description: "End a session, which succeeds, or let go of a held job, which ends as it had failed or is retried. Its containers are removed. " +
 			"Next: wait_job with follow=end.",
 		Hints:  Hints{Destructive: true},
 		Route:  Route{Method: http.MethodPost, Path: "/jobs/{job_id}/end-hold"},

@@ -22,7 +22,7 @@ func submitJob(s Services) Operation {
 	return leading(define(Operation{
 		Name: mcp.ToolSubmitJob, Title: "Submit a job", Audience: People, Toolset: JobTools,
 		Description: "Run a job on a paired machine, in containers of its own. spec: `image` and either `steps` ([{name, run}]) or `command`, " +
-			"optionally `source` ({repository, commit} or {files}, and `patch`, a unified diff of it), `services`, `env`, `artifacts`, `reports`, `collect` (patch: what the job changed comes back), `requires`, `labels`, `resources`, `timeout`, `retry`, `concurrency`, `hold_on_failure`, `exec`; check_job tells what is wrong with one without running it. " +
+			"optionally `source` ({repository, commit} or {files}, and `patch`, a unified diff of it), `services`, `env`, `artifacts`, `reports`, `collect` (patch: what the job changed comes back), `requires`, `labels`, `resources`, `timeout`, `retry`, `concurrency`, `hold_on_failure`, `exec`, `kind: session`; check_job tells what is wrong with one without running it. " +
 			"Answers at once with the stored job, with wait_ms as far as it got by then; notices say when no runner can take it. " +
 			"Give an idempotency_key so that a repeated call does not run it twice. " +
 			"Next: wait_job for its end, explain_job when it does not start or has failed.",

@@ -80,11 +80,12 @@ func heartbeatJob(s Services) Operation {
 			"phase":        oneOf("preparing", "pulling", "starting_services", "running", "collecting", "held"),
 			"held.left_ms": atLeast(0), "held.status": oneOf("failed", "timed_out"), "held.exit_code": between(-1<<31, 1<<32-1),
 			"held.failure.class": failureClasses, "held.failure.message": text(8 << 10), "held.failure.hint": upTo(2 << 10), "held.failure.container": upTo(256),
-			"step": upTo(256), "progress": upTo(200), "wait_ms": waitLimit,
+			"step": upTo(256), "progress": upTo(200), "wait_ms": waitLimit, "idle_left_ms": atLeast(0),
 		}),
 	}, func(ctx context.Context, p hub.Principal, in mcp.HeartbeatJobArgs) (mcp.HeartbeatJobResult, error) {
 		r := dispatch.HeartbeatRequest{
 			JobID: in.JobID, Proof: proofOf(in.LeaseProof), Phase: in.Phase, Step: in.Step, Progress: in.Progress, Wait: duration(in.WaitMS),
+			IdleLeft: duration(in.IdleLeftMS),
 		}
 		if h := in.Held; h != nil {
 			r.Held = &hub.HoldReport{Left: duration(h.LeftMS), State: hub.JobState(h.Status), ExitCode: h.ExitCode, Failure: *failureOf(&h.Failure)}
@@ -130,8 +131,8 @@ func submitJobResult(s Services) Operation {
 		Hints: Hints{Idempotent: true},
 		Route: Route{Method: http.MethodPost, Path: "/jobs/{job_id}/result", MaxBody: 1 << 20},
 		limits: proofLimits.with(leaseLimits.under("next_lease")).with(limits{
-			"result.status":        oneOf("succeeded", "failed", "canceled", "timed_out"),
-			"result.signal":        upTo(32),
+			"result.status": oneOf("succeeded", "failed", "canceled", "timed_out"),
+			"result.signal": upTo(32), "result.note": upTo(200),
 			"result.failure.class": failureClasses, "result.failure.message": text(8 << 10), "result.failure.hint": upTo(2 << 10),
 			"result.failure.container": upTo(256),
 			"result.steps":             items(1000, 0), "result.steps[].name": upTo(256), "result.steps[].signal": upTo(32),
@@ -158,7 +159,7 @@ func submitJobResult(s Services) Operation {
 		}
 		settled, err := settle(ctx, s, p, dispatch.SettleRequest{
 			JobID: in.JobID, Proof: proofOf(in.LeaseProof), State: hub.JobState(in.Result.Status),
-			Failure: failureOf(in.Result.Failure), Outputs: in.Result.Outputs, Result: result,
+			Failure: failureOf(in.Result.Failure), Outputs: in.Result.Outputs, Note: in.Result.Note, Result: result,
 		})
 		out := mcp.ReportResult{Accepted: settled.Accepted, Duplicate: settled.Duplicate, Requeued: settled.Requeued}
 		if err == nil && in.NextLease != nil {

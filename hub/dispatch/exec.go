@@ -57,9 +57,23 @@ func (s *Service) StartCopy(ctx context.Context, p hub.Principal, r CopyRequest)
 	return ExecPage{Exec: x}, err
 }
 
-// EndHold has a held job's topology removed now.
+// EndHold has a held job's topology removed now, or ends a session, which succeeds.
 func (s *Service) EndHold(ctx context.Context, p hub.Principal, jobID string) (JobView, error) {
-	if _, err := s.park(ctx, p, jobID, hub.Exec{Kind: hub.ExecRelease, Timeout: time.Minute}, nil, "the hold is ended"); err != nil {
+	j, _, err := s.job(ctx, p, jobID)
+	if err != nil {
+		return JobView{}, err
+	}
+	x, reason := hub.Exec{Kind: hub.ExecRelease, Timeout: time.Minute}, "the hold is ended"
+	if j.State.Live() && j.Held == nil {
+		payload, err := s.store.GetPayload(ctx, jobID)
+		if err != nil {
+			return JobView{}, err
+		}
+		if isSession(payload) {
+			x.Kind, reason = hub.ExecFinish, "the session is ended"
+		}
+	}
+	if _, err := s.park(ctx, p, jobID, x, nil, reason); err != nil {
 		return JobView{}, err
 	}
 	return s.view(ctx, jobID)

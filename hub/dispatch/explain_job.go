@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/runnerhub/runnerhub/hub"
@@ -29,7 +30,7 @@ func (s *Service) Explain(ctx context.Context, p hub.Principal, jobID string) (E
 	case j.State == hub.JobQueued:
 		return out, s.explainQueued(ctx, &out, c, payload)
 	case j.State.Live():
-		return out, s.explainLive(ctx, &out)
+		return out, s.explainLive(ctx, &out, payload)
 	default:
 		return out, s.explainEnded(ctx, &out, c, payload)
 	}
@@ -82,7 +83,7 @@ func payer(o hub.Owner) string {
 	return "its owner"
 }
 
-func (s *Service) explainLive(ctx context.Context, out *Explanation) error {
+func (s *Service) explainLive(ctx context.Context, out *Explanation, payload hub.JobPayload) error {
 	j := out.Job
 	label, err := newNames(s.store).runner(ctx, j.LeaseRunnerID)
 	if err != nil {
@@ -96,6 +97,8 @@ func (s *Service) explainLive(ctx context.Context, out *Explanation) error {
 		out.Summary = fmt.Sprintf("%s was handed attempt %d and has not begun it yet.", label, j.Attempt)
 	case j.Held != nil:
 		out.explainHeld(label, now)
+	case isSession(payload):
+		out.explainSession(label)
 	default:
 		out.Summary = fmt.Sprintf("%s runs attempt %d of the job (%s).", label, j.Attempt, phase(j))
 	}
@@ -143,7 +146,7 @@ func (s *Service) explainEnded(ctx context.Context, out *Explanation, c caller, 
 		out.Result = a.Result
 	}
 	if j.State == hub.JobSucceeded {
-		out.Summary = fmt.Sprintf("The job succeeded in attempt %d.", j.Attempt)
+		out.Summary = strings.TrimSpace(fmt.Sprintf("The job succeeded in attempt %d. %s", j.Attempt, noteOf(a.Result)))
 		return nil
 	}
 	out.Summary = endedWords(j)

@@ -36,6 +36,10 @@ func (s *Service) Heartbeat(ctx context.Context, p hub.Principal, r HeartbeatReq
 		f := &h.Failure
 		f.Message, f.Hint, f.Container = bound(f.Message, maxMessage), bound(f.Hint, maxMessage), bound(f.Container, maxStep)
 	}
+	progress := bound(r.Progress, maxReason)
+	if r.IdleLeft > 0 { // by this clock, whatever the runner's says
+		progress += ", ends at " + s.clock.now().Add(r.IdleLeft).UTC().Format(time.RFC3339)
+	}
 	moved := false
 	d, err := s.decide(ctx, r.JobID, p, func(j hub.Job, pl hub.JobPayload) (hub.Decision, error) {
 		if err := holds(p.Runner, j); err != nil {
@@ -45,7 +49,7 @@ func (s *Service) Heartbeat(ctx context.Context, p hub.Principal, r HeartbeatReq
 		if r.Held != nil {
 			return hub.Hold(j, pl, r.Proof, *r.Held, s.clock.now(), s.policy)
 		}
-		return hub.Heartbeat(j, pl, r.Proof, r.Phase, bound(r.Step, maxStep), bound(r.Progress, maxReason), s.clock.now(), s.policy)
+		return hub.Heartbeat(j, pl, r.Proof, r.Phase, bound(r.Step, maxStep), progress, s.clock.now(), s.policy)
 	})
 	if err != nil {
 		return staleOr(err)

@@ -96,7 +96,7 @@ func (s *Service) report(r SettleRequest) (hub.Report, error) {
 		return hub.Report{}, err
 	}
 	digest := sha256.Sum256(sent)
-	return hub.Report{State: r.State, Failure: f, Digest: digest[:], Result: r.Result}, nil
+	return hub.Report{State: r.State, Failure: f, Note: bound(r.Note, maxReason), Digest: digest[:], Result: r.Result}, nil
 }
 
 // failureOf fills in what a report may leave out, and bounds what the row keeps.

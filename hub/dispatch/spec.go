@@ -82,6 +82,9 @@ func (s *Service) plan(spec *topology.Spec, err error, sourceFollows bool) (_ pl
 	}
 	if p.payload.Timeout == 0 {
 		p.payload.Timeout = s.policy.Timeout
+		if spec.Session() {
+			p.payload.Timeout = min(topology.DefaultSessionTimeout, s.policy.MaxTimeout)
+		}
 	}
 	if p.payload.Grace == 0 {
 		p.payload.Grace = s.policy.CancelGrace

@@ -61,6 +61,7 @@ type HeartbeatRequest struct {
 	Phase    string          // preparing, pulling, starting_services, running, collecting or held
 	Step     string          // at most 256 bytes
 	Progress string          // at most 200 bytes
+	IdleLeft time.Duration   // of a session that nobody uses: until it ends for that
 	Held     *hub.HoldReport // with phase held: how the attempt failed
 	Wait     time.Duration
 }
@@ -90,6 +91,7 @@ type SettleRequest struct {
 	JobID   string
 	Proof   hub.Proof
 	State   hub.JobState      // succeeded, failed, canceled or timed_out
+	Note    string            // what ended a session that succeeded, at most 200 bytes
 	Failure *hub.Failure      // unless it succeeded; filled in for canceled and timed_out
 	Outputs map[string]string // at most 64 KiB together
 	Result  []byte            // JSON of the wire contract, at most Policy.MaxResultBytes; nil for fail_job

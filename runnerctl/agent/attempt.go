@@ -85,6 +85,9 @@ func (t *attempt) carry(h *held, e *entry, log *logSpool, run execute) {
 		Cache: t.cache(),
 	}
 	t.door.dir = spec.Workspace()
+	if spec.Session() {
+		work.LetGo, work.Used = t.door.released, t.keeper.used
+	}
 	s := &stay{t: t, entry: e, log: log, obs: obs, limit: min(time.Duration(spec.HoldOnFailure), t.a.cfg.MaxHold)}
 	if s.limit > 0 {
 		work.Hold = s.hold

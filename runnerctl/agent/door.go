@@ -37,7 +37,7 @@ type door struct {
 	logURL   string
 	dir      string // that relative paths in the job's container are meant from; set before open
 	logger   *slog.Logger
-	released chan struct{} // closed when a caller lets go of a held job
+	released chan struct{} // closed when a caller lets go of a held job, or ends a session
 
 	life context.Context // of what runs
 	end  context.CancelCauseFunc
@@ -93,7 +93,7 @@ func (d *door) take(orders []mcp.ExecOrder) {
 	}
 }
 
-// release lets go of a held job.
+// release lets go of a held job, or ends a session.
 func (d *door) release() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -40,6 +40,8 @@ type keeper struct {
 	fresh     chan struct{} // holds a value while the phase is news
 	held      *mcp.HoldArgs // how a held attempt failed
 	heldUntil time.Time     // by the monotonic clock
+	session   string        // "" for none that is open
+	idleUntil time.Time     // zero while it is in use
 }
 
 func newKeeper(c Client, l *mcp.Lease, stop context.CancelCauseFunc, logger *slog.Logger, unpaired, hubIs func(error)) *keeper {
@@ -171,6 +173,12 @@ func (k *keeper) args(wait time.Duration) mcp.HeartbeatJobArgs {
 	args := mcp.HeartbeatJobArgs{
 		LeaseProof: proofOf(k.lease), Phase: string(k.phase), Step: clip(k.step, 256), WaitMS: wait.Milliseconds(),
 	}
+	if k.phase == topology.PhaseRunning && k.session != "" {
+		args.Progress = k.session
+		if !k.idleUntil.IsZero() {
+			args.IdleLeftMS = max(1, time.Until(k.idleUntil).Milliseconds())
+		}
+	}
 	if k.phase != topology.PhaseHeld {
 		return args
 	}
@@ -191,6 +199,25 @@ func (k *keeper) holds(h *mcp.HoldArgs, left time.Duration) {
 	k.phase, k.step = topology.PhaseHeld, ""
 	k.held, k.heldUntil = h, time.Now().Add(left)
 	if h == nil {
+		return
+	}
+	select {
+	case k.fresh <- struct{}{}:
+	default:
+	}
+}
+
+// used is told by the executor how a session is used. That it is open is told to the hub soon, and what follows with the next
+// heartbeats: it is no news to who uses it.
+func (k *keeper) used(busy bool, until time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	opened := k.session == ""
+	k.session, k.idleUntil = "session: idle", until
+	if busy {
+		k.session, k.idleUntil = "session: in use", time.Time{}
+	}
+	if !opened {
 		return
 	}
 	select {

@@ -29,6 +29,7 @@ func resultOf(r topology.Result, logBytes int64) *mcp.Result {
 		Leaks:    mcp.Leaks{Containers: r.Leaks.Containers, Networks: r.Leaks.Networks, Volumes: r.Leaks.Volumes},
 		LogBytes: logBytes,
 	}
+	out.Note = clip(r.Note, maxReason)
 	out.Artifacts, out.ArtifactsMore = listed(r.Artifacts)
 	out.Outputs, out.Tests, out.Caches = r.Outputs, testsOf(r.Tests), cachesOf(r.Caches)
 	if c := r.Changes; c != nil {

@@ -40,7 +40,7 @@ func (v *visit) run(ctx context.Context) {
 	if err := v.insist(func() error { return v.d.hub.EndExec(v.d.word, v.d.logURL, v.order.ExecID, end) }); err != nil {
 		v.d.logger.Warn("the hub was not told what a request came to", "exec", v.order.ExecID, "err", err)
 	}
-	if v.order.Kind == mcp.ExecRelease {
+	if v.order.Kind == mcp.ExecRelease || v.order.Kind == mcp.ExecFinish {
 		v.d.release()
 	}
 }
@@ -53,7 +53,7 @@ func (v *visit) carryOut(ctx context.Context) mcp.EndExecArgs {
 		return ended(ctx, v.put(ctx))
 	case mcp.ExecGet:
 		return ended(ctx, v.get(ctx))
-	case mcp.ExecRelease:
+	case mcp.ExecRelease, mcp.ExecFinish:
 		return mcp.EndExecArgs{Status: "exited"}
 	}
 	return mcp.EndExecArgs{Status: "failed", Message: "this runner does not know such requests; install the hub's release on its machine"}

@@ -40,7 +40,7 @@ func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.C
 		Use:   "exec JOB [SERVICE] -- COMMAND…",
 		Short: "Run a command in a container of a job",
 		Long: "Run a command in the container of a job, or of one of its services. It works while the job is held, which is after it failed\n" +
-			"where its spec says hold_on_failure, and while it runs where its spec says exec: true.\n\n" +
+			"where its spec says hold_on_failure, and while it runs where it is a session (kind: session) or its spec says exec: true.\n\n" +
 			"Standard output and standard error are the command's, and so is the exit code. The request goes by the hub to the runner,\n" +
 			"which opens no port for it; who ran what is in the job's timeline. The command is run once or not at all: when an answer of\n" +
 			"the hub is lost, `runnerctl explain JOB` tells whether it was. An interrupt kills it.",

@@ -3,6 +3,7 @@ package jobs
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -92,6 +93,8 @@ func show(o *Options, all []mcp.Job) error {
 		state := j.State
 		if j.Canceling {
 			state = "canceling"
+		} else if strings.HasPrefix(j.Progress, "session") {
+			state += " (session)"
 		}
 		took := ""
 		if j.DurationMS > 0 {

@@ -26,9 +26,9 @@ func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.C
 	o := &Options{F: f}
 	c := &cobra.Command{
 		Use:   "release JOB",
-		Short: "Let go of a failed job that is held",
+		Short: "Let go of a failed job that is held, or end a session",
 		Long: "Let go of a failed job that is held (hold_on_failure in its spec): its containers are removed, its slot is free, and the job\n" +
-			"ends as it had failed.",
+			"ends as it had failed. A session (kind: session) is ended: its artifacts are kept, and it has succeeded.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.JobID = args[0]
