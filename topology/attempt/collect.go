@@ -258,7 +258,7 @@ func (c *collector) entry(h *tar.Header, content io.Reader) error {
 		return nil
 	}
 	var f topology.CollectedFile
-	err := error(faultf("Call the file differently.", "%s is the name of the job's patch.", at))
+	err := faultf("Call the file differently.", "%s is the name of the job's patch.", at)
 	if at != topology.PatchFile || c.x.spec.Collect != topology.CollectPatch {
 		f, err = c.keep(h, at, content)
 	}
