@@ -26,13 +26,15 @@ type SubmitJobsResult struct {
 
 // BatchJob is a job of a batch in short. get_job has the rest.
 type BatchJob struct {
-	Index   int      `json:"index"` // of its entry in the matrix
-	JobID   string   `json:"job_id"`
-	Name    string   `json:"name,omitempty"`
-	State   string   `json:"state"`
-	Phase   string   `json:"phase,omitempty"`
-	Step    string   `json:"step,omitempty"`
-	Failure *Failure `json:"failure,omitempty"`
+	Index int    `json:"index"` // of its entry in the matrix
+	JobID string `json:"job_id"`
+	Name  string `json:"name,omitempty"`
+	State string `json:"state"`
+	Phase string `json:"phase,omitempty"`
+	Step  string `json:"step,omitempty"`
+	// Canceling: it was told to end, and its runner has not said that it has.
+	Canceling bool     `json:"canceling,omitempty"`
+	Failure   *Failure `json:"failure,omitempty"`
 }
 
 // BatchRef names a batch.
@@ -59,8 +61,10 @@ type BatchResult struct {
 	Done    bool           `json:"done"`   // what was waited for has come
 	Total   int            `json:"total"`  // jobs
 	Counts  map[string]int `json:"counts"` // of jobs by state
-	// Failed are jobs that ended otherwise than succeeded, or are held after that; Active those that have not ended. Of each
-	// at most 20; list_jobs with the batch_id has all.
+	// Failed are jobs that ended neither succeeded nor canceled, or are held after that; Active those that have not ended. Of each
+	// at most 20; list_jobs with the batch_id has all. Canceling counts those of Active that are being canceled.
 	Failed []BatchJob `json:"failed"`
 	Active []BatchJob `json:"active"`
+
+	Canceling int `json:"canceling,omitempty"`
 }

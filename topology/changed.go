@@ -12,9 +12,14 @@ func ParseChanged(spec, changes []byte) (*Spec, error) {
 		return nil, newSpecError(*problem)
 	}
 	patch, problem := readTree(changes)
-	if problem != nil {
+	if problem != nil && problem.Code == ProblemEmpty {
+		patch = &node{} // which is no mapping either
+	} else if problem != nil {
 		problem.Message = "in the changes: " + problem.Message
 		return nil, newSpecError(*problem)
+	}
+	if base.kind != mappingNode {
+		return nil, newSpecError(Problem{Code: ProblemType, Message: "the spec must be a mapping (name: value)", Hint: "such as {\"image\": \"alpine:3\"}, or leave it out"})
 	}
 	if patch.kind != mappingNode {
 		return nil, newSpecError(Problem{Code: ProblemType, Message: "changes must be a mapping of what they change, such as {\"image\": \"alpine:3\"}"})

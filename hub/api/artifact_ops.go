@@ -71,7 +71,7 @@ func listArtifacts(s Services) Operation {
 			"read_artifact shows the text of one. What tests came to is in get_job already, as result.tests, and small values are in result.outputs.",
 		Hints:  Hints{ReadOnly: true, Idempotent: true},
 		Route:  Route{Method: http.MethodGet, Path: "/jobs/{job_id}/artifacts"},
-		limits: limits{"job_id": idLimit, "attempt": atLeast(0), "limit": pageLimit, "cursor": upTo(1024)},
+		limits: limits{"job_id": idLimit, "attempt": atLeast(0), "limit": pageLimit, "cursor": upTo(2048)},
 	}, func(ctx context.Context, p hub.Principal, in mcp.ListArtifactsArgs) (mcp.ListArtifactsResult, error) {
 		got, err := s.Jobs.ListArtifacts(ctx, p, dispatch.ArtifactsRequest{JobID: in.JobID, Attempt: in.Attempt, Cursor: in.Cursor, Limit: in.Limit})
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 func submitJobs(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolSubmitJobs, Title: "Submit a batch of jobs", Audience: People, Toolset: JobTools,
-		Description: "Run many jobs (at most 100) in one call, such as one for each version or shard: each entry of matrix is merged into spec, " +
+		Description: "Run up to 100 jobs in one call: each entry of matrix is merged into spec, " +
 			"say {\"name\": \"go 1.26\", \"image\": \"golang:1.26\"}. The rest is as in submit_job. A mistake in one spec stores none. Next: wait_jobs with the batch_id.",
 		Hints:  Hints{OpenWorld: true},
 		Route:  Route{Method: http.MethodPost, Path: "/batches", MaxBody: SpecBody},
@@ -41,8 +41,8 @@ func submitJobs(s Services) Operation {
 func waitJobs(s Services) Operation {
 	return define(Operation{
 		Name: mcp.ToolWaitJobs, Title: "Wait for a batch of jobs", Audience: People, Toolset: JobTools,
-		Description: "How many jobs of a batch are in which state, and which have failed or not ended, once all have ended, or one has failed if until says so, " +
-			"and after wait_ms at the latest. Go on until done is true. Next: explain_job for one that failed, cancel_jobs to end the rest.",
+		Description: "How many jobs of a batch are in which state, and which failed or go on: once all have ended, or one has failed if until says so, " +
+			"or after wait_ms. Call it until done is true. Next: explain_job for one that failed, cancel_jobs for the rest.",
 		Hints:  Hints{ReadOnly: true, Idempotent: true},
 		Route:  Route{Method: http.MethodGet, Path: "/batches/{batch_id}/wait"},
 		limits: limits{"batch_id": idLimit, "wait_ms": waitLimit, "until": byDefault("all", oneOf("all", "first_failure"))},
@@ -100,6 +100,9 @@ func batchView(v dispatch.BatchView) mcp.BatchResult {
 	}
 	for i, q := range v.Jobs {
 		out.Counts[string(q.Job.State)]++
+		if canceling(q.Job) {
+			out.Canceling++
+		}
 		switch {
 		case dispatch.Failed(q.Job):
 			if len(out.Failed) < maxBatchList {
@@ -115,9 +118,12 @@ func batchView(v dispatch.BatchView) mcp.BatchResult {
 func batchJob(i int, q hub.QueuedJob) mcp.BatchJob {
 	return mcp.BatchJob{
 		Index: i, JobID: q.Job.ID, Name: q.Payload.Name, State: string(q.Job.State),
-		Phase: q.Job.Phase, Step: q.Job.Step, Failure: failureView(q.Job.Failure),
+		Phase: q.Job.Phase, Step: q.Job.Step, Canceling: canceling(q.Job), Failure: failureView(q.Job.Failure),
 	}
 }
+
+// canceling says whether a job was told to end and goes on.
+func canceling(j hub.Job) bool { return j.State.Live() && !j.CancelRequestedAt.IsZero() }
 
 // firstOf is a text's first line.
 func firstOf(text string) string {
@@ -135,6 +141,9 @@ func batchText(out mcp.BatchResult) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s: %s.", out.BatchID, plural(out.Total, "job"), strings.Join(counts, ", "))
+	if out.Canceling > 0 {
+		fmt.Fprintf(&b, " %d of them %s being canceled.", out.Canceling, are(out.Canceling))
+	}
 	for _, j := range out.Failed {
 		fmt.Fprintf(&b, "\nmatrix[%d] %s", j.Index, j.JobID)
 		if j.Name != "" {
@@ -146,13 +155,25 @@ func batchText(out mcp.BatchResult) string {
 			b.WriteString(" " + j.State)
 		}
 	}
+	left := 0 // that nobody has told to end
+	for _, state := range stateGroups["active"] {
+		left += out.Counts[string(state)]
+	}
+	left -= out.Canceling
 	switch {
-	case len(out.Failed) > 0 && !out.Done:
-		b.WriteString("\nNext: wait_jobs again for the rest, explain_job for why one failed, cancel_jobs to end the rest.")
+	case len(out.Failed) > 0 && left > 0:
+		b.WriteString("\nNext: explain_job for why one failed, wait_jobs again for the rest, cancel_jobs to end the rest.")
 	case len(out.Failed) > 0:
 		b.WriteString("\nNext: explain_job for why one failed.")
-	case !out.Done:
+	case left+out.Canceling > 0:
 		b.WriteString(" Next: wait_jobs again.")
 	}
 	return b.String()
+}
+
+func are(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
 }

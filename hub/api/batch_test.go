@@ -84,13 +84,19 @@ func TestWaitJobsNamesWhatFailed(t *testing.T) {
 	}
 	holds(t, mcp.ToolWaitJobs, out)
 	want := "bat_1: 6 jobs: 1 queued, 1 running, 2 succeeded, 1 failed, 1 canceled.\n" +
-		"matrix[1] job_1 \"n1\" script: step 2/3 (test) exited with code 1\nmatrix[2] job_2 \"n2\" canceled\n" +
-		"Next: wait_jobs again for the rest, explain_job for why one failed, cancel_jobs to end the rest."
+		"matrix[1] job_1 \"n1\" script: step 2/3 (test) exited with code 1\n" +
+		"Next: explain_job for why one failed, wait_jobs again for the rest, cancel_jobs to end the rest."
 	if text != want {
 		t.Errorf("%q, want %q", text, want)
 	}
-	if len(out.Failed) != 2 || len(out.Active) != 2 || out.Active[0].Index != 3 {
+	if len(out.Failed) != 1 || len(out.Active) != 2 || out.Active[0].Index != 3 {
 		t.Errorf("%+v", out)
+	}
+	b.view.Jobs = jobsInStates(hub.JobCanceled, hub.JobRunning)
+	b.view.Jobs[1].Job.CancelRequestedAt = now
+	want = "bat_1: 2 jobs: 1 running, 1 canceled. 1 of them is being canceled. Next: wait_jobs again."
+	if _, text, _ = call[mcp.BatchResult](t, api.Services{Jobs: b}, mcp.ToolWaitJobs, person, `{"batch_id":"bat_1"}`); text != want {
+		t.Errorf("%q, want %q", text, want)
 	}
 	b.view.Jobs, b.view.Done, b.view.Ended = jobsInStates(hub.JobSucceeded), true, true
 	if _, text, _ = call[mcp.BatchResult](t, api.Services{Jobs: b}, mcp.ToolWaitJobs, person, `{"batch_id":"bat_1"}`); text != "bat_1: 1 job: 1 succeeded." {

@@ -140,12 +140,7 @@ func getJob(s Services) Operation {
 		}
 		job.Spec = got.Payload.Spec
 		return mcp.GetJobResult{Job: job}, nil
-	}, func(out mcp.GetJobResult) string {
-		if r := out.Job.Result; r != nil && r.Tests != nil {
-			return jobLine(out.Job) + " " + testsLine(*r.Tests) + testsText(r.Tests)
-		}
-		return jobLine(out.Job)
-	})
+	}, getJobText)
 }
 
 func listJobs(s Services) Operation {

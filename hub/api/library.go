@@ -125,8 +125,11 @@ func (l *Library) readJob(ctx context.Context, r mcp.ResourceRef) ([]Content, *m
 
 // JobLine is how a job stands in one line.
 func (l *Library) JobLine(ctx context.Context, jobID string) (string, *mcp.Error) {
-	_, line, fault := ask[mcp.GetJobResult](ctx, l, mcp.ToolGetJob, mcp.JobRef{JobID: jobID})
-	return line, fault
+	got, _, fault := ask[mcp.GetJobResult](ctx, l, mcp.ToolGetJob, mcp.JobRef{JobID: jobID})
+	if fault != nil {
+		return "", fault
+	}
+	return jobLine(got.Job), nil
 }
 
 // readLog is the log's end as read_job_log gives it, marked as what programs wrote.

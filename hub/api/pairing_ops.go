@@ -98,6 +98,16 @@ func decidePairing(s Services) Operation {
 		Route:       Route{Method: http.MethodPost, Path: "/pairing/decide"},
 		limits:      limits{"user_code": text(32), "label": labelLimit, "labels": items(20, 64)},
 	}, func(ctx context.Context, p hub.Principal, in mcp.DecidePairingArgs) (mcp.PairingView, error) {
+		// Whose runner it becomes is in the request, so that what the key must be for is known only now.
+		asked, err := s.Roster.Find(ctx, p, in.UserCode)
+		if err != nil {
+			return mcp.PairingView{}, err
+		}
+		if asked.Pairing.Workspace != "" {
+			if err := Permit(p, AdminTools, true); err != nil {
+				return mcp.PairingView{}, err
+			}
+		}
 		got, err := s.Roster.Decide(ctx, p, enroll.Decision{UserCode: in.UserCode, Approve: in.Approve, Label: in.Label, Labels: in.Labels})
 		if err != nil {
 			return mcp.PairingView{}, err

@@ -103,6 +103,22 @@ func holds(lines, some []mcp.LogLine) bool {
 	return true
 }
 
+// getJobText is how a job stands, what to call next, and what its tests came to.
+func getJobText(out mcp.GetJobResult) string {
+	line, tests := jobLine(out.Job), ""
+	if r := out.Job.Result; r != nil && r.Tests != nil {
+		line += " " + testsLine(*r.Tests)
+		tests = testsText(r.Tests)
+	}
+	switch {
+	case out.Job.Failure != nil:
+		line += " Next: explain_job for why."
+	case out.Job.FinishedAt == nil:
+		line += " Next: wait_job with follow=end."
+	}
+	return line + tests
+}
+
 // explainText is the sentence, what tells most, what to do next, and the log's end where nothing tells.
 func explainText(out mcp.ExplainJobResult) string {
 	text := out.Summary

@@ -23,7 +23,7 @@ func jobView(now time.Time, v dispatch.JobView) (mcp.Job, error) {
 		ID: j.ID, Name: v.Payload.Name, State: string(j.State), Owner: string(j.Owner), Workspace: v.Workspace, Target: v.Target,
 		Priority: j.Priority, Group: j.Group, SubmittedBy: v.Payload.SubmittedBy, Attempt: j.Attempt,
 		RunnerID: v.RunnerID, RunnerLabel: v.RunnerLabel, Phase: j.Phase, Step: j.Step, Progress: j.Progress,
-		Canceling: j.State.Live() && !j.CancelRequestedAt.IsZero(),
+		Canceling: canceling(j),
 		Failure:   failureView(j.Failure), RetryOf: v.Payload.RetryOf, BatchID: v.Payload.BatchID,
 		CreatedAt: j.CreatedAt, StartedAt: optional(j.StartedAt), FinishedAt: optional(j.EndedAt), LogBytes: v.LogSize,
 	}

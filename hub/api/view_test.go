@@ -152,7 +152,7 @@ func TestJobIsShownWhole(t *testing.T) {
 		j.Attempts[0].StartedAt != nil || string(j.Spec) != `{"image":"x"}` || j.RetryOf != "job_0" || j.LogBytes != 99 {
 		t.Errorf("got %+v", j)
 	}
-	if summary != "job_1: failed: killed." {
+	if summary != "job_1: failed: killed. Next: explain_job for why." {
 		t.Errorf("summary is %q", summary)
 	}
 	holds(t, mcp.ToolGetJob, out)

@@ -2,6 +2,8 @@ package dispatch
 
 import (
 	"context"
+	"encoding/base64"
+	"fmt"
 	"io"
 	"path"
 	"strings"
@@ -103,8 +105,9 @@ func (s *Service) ListArtifacts(ctx context.Context, p hub.Principal, r Artifact
 		out.Note = "The job was never handed to a runner. explain_job says why."
 		return out, nil
 	}
-	if len(r.Cursor) > maxArtifactPath || !utf8.ValidString(r.Cursor) || strings.ContainsRune(r.Cursor, 0) {
-		return out, hub.Errorf(hub.InvalidArgument, "the cursor is none of list_artifacts").WithHint("send next_cursor of the answer before, or none for the first page")
+	after, ok := pageAfter(r.Cursor, j.ID, n)
+	if !ok {
+		return out, hub.Errorf(hub.InvalidArgument, "the cursor is none of list_artifacts for this job's attempt %d", n).WithHint("send next_cursor of the answer before, or none for the first page")
 	}
 	limit := r.Limit
 	if limit == 0 {
@@ -113,18 +116,33 @@ func (s *Service) ListArtifacts(ctx context.Context, p hub.Principal, r Artifact
 	if limit < 1 || limit > 100 {
 		return out, hub.Errorf(hub.InvalidArgument, "limit %d is not between 1 and 100", r.Limit)
 	}
-	out.Artifacts, err = s.store.ListArtifacts(ctx, j.ID, n, r.Cursor, limit+1)
+	out.Artifacts, err = s.store.ListArtifacts(ctx, j.ID, n, after, limit+1)
 	if err != nil {
 		return out, err
 	}
 	if len(out.Artifacts) > limit {
 		out.Artifacts = out.Artifacts[:limit]
-		out.NextCursor = out.Artifacts[limit-1].Path
+		out.NextCursor = pageCursor(j.ID, n, out.Artifacts[limit-1].Path)
 	}
 	if len(out.Artifacts) == 0 && r.Cursor == "" {
 		out.Note, err = s.nothingKept(ctx, j, n)
 	}
 	return out, err
+}
+
+// pageCursor is where the next page of an attempt's files begins: behind a path.
+func pageCursor(jobID string, attempt int, path string) string {
+	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "a.%s.%d.%s", tagOf(jobID), attempt, path))
+}
+
+// pageAfter is the path that a cursor stands behind; not ok for one of another job or attempt.
+func pageAfter(cursor, jobID string, attempt int) (path string, ok bool) {
+	if cursor == "" {
+		return "", true
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(cursor)
+	path, ok = strings.CutPrefix(string(raw), fmt.Sprintf("a.%s.%d.", tagOf(jobID), attempt))
+	return path, err == nil && ok && path != "" && utf8.ValidString(path) && !strings.ContainsRune(path, 0)
 }
 
 // attemptOf finds a job that the caller may see, and the number of the attempt that is meant.

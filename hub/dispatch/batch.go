@@ -3,7 +3,9 @@ package dispatch
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -76,26 +78,50 @@ func (s *Service) batchPlans(r BatchRequest) ([]plan, error) {
 		spec = []byte("{}")
 	}
 	plans := make([]plan, len(r.Matrix))
-	var wrong []SpecProblem
+	wrong := make([][]SpecProblem, len(r.Matrix))
+	bad := false
 	size := 0
 	for i, changes := range r.Matrix {
 		pl, problems, err := s.parseChanged(spec, changes)
 		if err != nil {
 			return nil, err
 		}
-		if len(wrong) < topology.MaxProblems {
-			wrong = append(wrong, inMatrix(i, problems)...)
-		}
+		wrong[i], bad = problems, bad || len(problems) > 0
+		pl.batch = len(r.Matrix)
 		plans[i] = pl
 		if size += len(pl.payload.Spec); size > maxBatchBytes {
 			return nil, hub.Errorf(hub.TooLarge, "the specs of the batch have more than %d bytes together", maxBatchBytes).
 				WithHint("keep files and data out of the spec, or submit several batches")
 		}
 	}
-	if len(wrong) > 0 {
-		return nil, badSpec(wrong)
+	if bad {
+		return nil, badMatrix(wrong)
 	}
 	return plans, nil
+}
+
+// badMatrix is the error for entries with problems. What is wrong with each of them alike is told once: the spec that they share has it.
+func badMatrix(wrong [][]SpecProblem) error {
+	shared := func(p SpecProblem) bool {
+		return !slices.ContainsFunc(wrong, func(of []SpecProblem) bool { return !slices.Contains(of, p) })
+	}
+	var all []SpecProblem
+	for i, problems := range wrong {
+		for _, p := range problems {
+			switch {
+			case len(all) == topology.MaxProblems:
+			case !shared(p):
+				all = append(all, inMatrix(i, []SpecProblem{p})...)
+			case i == 0:
+				all = append(all, p)
+			}
+		}
+	}
+	err := badSpec(all)
+	if e, ok := errors.AsType[*hub.Error](err); ok && all[0].Hint == "" {
+		return e.WithHint("change what is named, and submit it again; no job was stored")
+	}
+	return err
 }
 
 // inMatrix says in which entry's spec problems are.

@@ -50,6 +50,10 @@ func TestBatchStoresAJobForEachEntry(t *testing.T) {
 		if len(list.Jobs) != 12 {
 			t.Errorf("%d jobs are listed", len(list.Jobs))
 		}
+		for _, n := range []int{11, 13} { // it is another batch
+			_, err = w.s.SubmitBatch(w.ctx, w.ann, batch(n, key("k")))
+			w.wantCode(err, hub.Conflict)
+		}
 		_, err = w.s.SubmitBatch(w.ctx, w.ann, batch(12, key("k"), func(r *dispatch.BatchRequest) { r.Matrix[0] = []byte(`{"name":"other"}`) }))
 		w.wantCode(err, hub.Conflict)
 	})
@@ -90,9 +94,12 @@ func TestBatchIsRefusedAsAWhole(t *testing.T) {
 			code  hub.Code
 			words string
 		}{
-			"no entries":       {batch(0), hub.InvalidArgument, "no entries"},
-			"101 entries":      {batch(101), hub.InvalidArgument, "may have 100"},
-			"a mistake in one": {batch(3, func(r *dispatch.BatchRequest) { r.Matrix[1] = []byte(`{"imag": "x"}`) }), hub.InvalidArgument, "matrix[1].imag"},
+			"no entries":                {batch(0), hub.InvalidArgument, "no entries"},
+			"101 entries":               {batch(101), hub.InvalidArgument, "may have 100"},
+			"a mistake in one":          {batch(3, func(r *dispatch.BatchRequest) { r.Matrix[1] = []byte(`{"imag": "x"}`) }), hub.InvalidArgument, "matrix[1].imag"},
+			"a base that is no mapping": {batch(2, func(r *dispatch.BatchRequest) { r.Spec = []byte("hello world") }), hub.InvalidArgument, "the spec must be a mapping"},
+			"an empty entry":            {batch(2, func(r *dispatch.BatchRequest) { r.Matrix[1] = []byte("null") }), hub.InvalidArgument, "matrix[1]: changes must be a mapping"},
+			"a mistake that all share":  {batch(30, func(r *dispatch.BatchRequest) { r.Spec = []byte("imag: x") }), hub.InvalidArgument, "the spec cannot be used: imag: unknown field"},
 			"no archive": {batch(3, func(r *dispatch.BatchRequest) {
 				r.Matrix[2] = []byte(`{"source": {"archive": "sha256:` + strings.Repeat("a", 64) + `"}}`)
 			}), hub.InvalidArgument, "matrix[2].source.archive"},

@@ -50,7 +50,7 @@ func (s *Service) Retry(ctx context.Context, p hub.Principal, r RetryRequest) (S
 	if err != nil {
 		return SubmitResult{}, err
 	}
-	again := plan{payload, j.MaxAttempts, j.Group}
+	again := plan{payload: payload, maxAttempts: j.MaxAttempts, group: j.Group}
 	if len(r.Changes) > 0 {
 		var problems []SpecProblem
 		again, problems, err = s.parseChanged(payload.Spec, r.Changes)

@@ -16,6 +16,7 @@ import (
 type plan struct {
 	payload     hub.JobPayload
 	maxAttempts int
+	batch       int // how many jobs its batch has; 0 outside of one
 	group       string
 }
 

@@ -92,7 +92,7 @@ func (s *Service) enqueue(ctx context.Context, c caller, to place, pl plan, prio
 	h := s.claim(hub.QueuedJob{Job: job, Payload: payload})
 	got, existing, err := s.store.Enqueue(ctx, hub.EnqueueParams{
 		Handoff: s.handoffChange(h, payload),
-		Job:     job, Payload: payload, IdempotencyKey: key, Fingerprint: fingerprint(job, payload),
+		Job:     job, Payload: payload, IdempotencyKey: key, Fingerprint: fingerprint(job, payload, pl.batch),
 		MaxQueued: s.policy.MaxQueued,
 		Event: hub.Event{
 			Time: now, Actor: c.Actor(), Action: hub.ActJobSubmitted, Address: c.Address, Owner: job.Owner,
@@ -128,10 +128,13 @@ func (s *Service) queueFull(j hub.Job) error {
 }
 
 // fingerprint tells a repeated request from another one with the same key.
-func fingerprint(j hub.Job, p hub.JobPayload) []byte {
+func fingerprint(j hub.Job, p hub.JobPayload, batch int) []byte {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\x00%s\x00%d\x00%s\x00", j.QueueKey(), j.WorkspaceID, j.Priority, p.RetryOf)
 	h.Write(p.Spec)
+	if batch > 0 {
+		fmt.Fprintf(h, "\x00%d", batch)
+	}
 	return h.Sum(nil)
 }
 

@@ -33,7 +33,7 @@ type BatchResult struct {
 // WaitBatchRequest waits for the jobs of a batch.
 type WaitBatchRequest struct {
 	BatchID      string
-	FirstFailure bool          // answer as soon as one has ended otherwise than succeeded
+	FirstFailure bool          // answer as soon as one has failed, see Failed
 	Wait         time.Duration // at most MaxWait
 }
 
@@ -45,7 +45,7 @@ type BatchView struct {
 	Jobs  []hub.QueuedJob // in the matrix's order, without specs
 }
 
-// Failed says whether a job ended otherwise than succeeded, or is held after it did.
+// Failed says whether a job ended otherwise than succeeded, or is held after it did. One that somebody canceled did not fail.
 func Failed(j hub.Job) bool {
-	return j.Held != nil || j.State.Ended() && j.State != hub.JobSucceeded
+	return j.Held != nil || j.State.Ended() && j.State != hub.JobSucceeded && j.State != hub.JobCanceled
 }

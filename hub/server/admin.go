@@ -147,7 +147,7 @@ func newCreateKey(environ func(string) (string, bool)) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return withAccounts(c, &s, environ, func(ctx context.Context, ids *identity.Service) error {
-				if toolsets != "" { // as they are compared: a misspelled one would lock its key out
+				if c.Flags().Changed("toolsets") { // as they are compared: a misspelled one would lock its key out
 					sets, err := api.ParseToolsets(toolsets)
 					if err != nil {
 						return err

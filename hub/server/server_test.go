@@ -197,6 +197,7 @@ func TestAdminCommandsWorkBesideAHub(t *testing.T) {
 		t.Errorf("whoami with a narrow key: %+v, %v", who, err)
 	}
 	for want, args := range map[string][]string{
+		"no toolset": {"admin", "create-key", "--user", "ada", "--toolsets", ""},
 		"toolset":    {"admin", "create-key", "--user", "ada", "--toolsets", "job"},
 		"taken":      {"admin", "create-user", "ada"},
 		"nobody":     {"admin", "create-key", "--user", "nobody"},

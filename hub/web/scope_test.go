@@ -1,7 +1,9 @@
 package web_test
 
 import (
+	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -11,6 +13,7 @@ import (
 	"github.com/runnerhub/runnerhub/hub"
 	"github.com/runnerhub/runnerhub/hub/api"
 	"github.com/runnerhub/runnerhub/mcp"
+	"github.com/runnerhub/runnerhub/pairing"
 )
 
 // The scope of a key holds over every way in, whatever path and headers ask for.
@@ -107,4 +110,28 @@ func (h *realHub) toolNames(t *testing.T, path, key string) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// Whose runner a machine becomes is in its request: a key that is for one's own runners cannot let it into a workspace.
+func TestKeyScopeOfAPairing(t *testing.T) {
+	t.Parallel()
+	h := startHub(t)
+	stranger := h.client(t, "")
+	for toolsets, workspaces := range map[string]bool{"runners": false, "runners,admin": true} {
+		key, _, err := h.accounts.CreateKey(t.Context(), "admin", "k", 0, hub.KeyScope{Toolsets: toolsets})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for workspace, allowed := range map[string]bool{"": true, "default": workspaces} {
+			public, _ := pairing.NewKey()
+			started := must[mcp.StartPairingResult](t)(stranger.StartPairing(t.Context(), mcp.StartPairingArgs{
+				Machine: mcp.Machine{Hostname: "lab-" + toolsets, OS: "linux", Arch: "amd64", Version: "1"}, PublicKey: public, Workspace: workspace, Label: strings.ToLower(rand.Text()[:8]),
+			}))
+			_, err := h.client(t, key).DecidePairing(t.Context(), mcp.DecidePairingArgs{UserCode: started.UserCode, Approve: true})
+			var refused *mcp.Error
+			if errors.As(err, &refused) != !allowed || !allowed && refused.Code != mcp.CodePermissionDenied {
+				t.Errorf("a key for %s lets a machine into %q: %v", toolsets, workspace, err)
+			}
+		}
+	}
 }

@@ -30,10 +30,11 @@ func withToolView(next http.Handler) http.Handler {
 
 func toolView(r *http.Request) (api.View, error) {
 	view := api.View{ReadOnly: strings.HasSuffix(r.URL.Path, "/readonly")}
-	for _, named := range append([]string{r.PathValue("toolsets")}, r.Header.Values(mcp.HeaderToolsets)...) {
-		if named == "" {
-			continue
-		}
+	asked := r.Header.Values(mcp.HeaderToolsets) // an empty one is a mistake, and not all of them
+	if inPath := r.PathValue("toolsets"); inPath != "" {
+		asked = append(asked, inPath)
+	}
+	for _, named := range asked {
 		sets, err := api.ParseToolsets(named)
 		if err != nil {
 			return view, err

@@ -113,7 +113,7 @@ func TestResultIsStructuredWithALineOfText(t *testing.T) {
 				t.Errorf("structured content is %s", raw)
 			}
 			texts := textOf(t, res)
-			if texts[0] != "job_1: queued." {
+			if texts[0] != "job_1: queued. Next: wait_job with follow=end." {
 				t.Errorf("text is %q", texts)
 			}
 			old := era < "2025-06-18"

@@ -103,6 +103,7 @@ func TestToolsetsNarrowTheList(t *testing.T) {
 	for path, header := range map[string]header{
 		"/x/job":    nil,
 		"/x/,":      nil,
+		"/x/all":    {"X-MCP-Toolsets": ""},
 		"":          {"X-MCP-Toolsets": "everything"},
 		"/readonly": {"X-MCP-Readonly": "maybe"},
 	} {

@@ -3,6 +3,7 @@ package mcp
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -52,6 +53,16 @@ func New(f *cmdutil.Factory, run func(context.Context, *Options) error) *cobra.C
 func viewFlags(c *cobra.Command, o *Options) {
 	c.Flags().StringVar(&o.Toolsets, "toolsets", "", "only these tools, with commas between them: jobs, artifacts, runners, admin (default: all)")
 	c.Flags().BoolVar(&o.ReadOnly, "read-only", false, "only tools that change nothing")
+	before := c.PreRunE
+	c.PreRunE = func(c *cobra.Command, args []string) error {
+		if c.Flags().Changed("toolsets") && strings.TrimSpace(o.Toolsets) == "" { // of an unset variable, most likely: it must not mean all
+			return cmdutil.Usagef("--toolsets names none: give some of jobs, artifacts, runners, admin, or leave it out")
+		}
+		if before != nil {
+			return before(c, args)
+		}
+		return nil
+	}
 }
 
 func serve(ctx context.Context, o *Options) error {
