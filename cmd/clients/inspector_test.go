@@ -30,6 +30,9 @@ func TestInspector(t *testing.T) {
 			"check_job of a mistake": {person, `"valid": false`, call(mcp.ToolCheckJob, `spec={"image":"busybox","comand":["true"]}`)},
 			"lease_job":              {runner, `"structuredContent"`, call(mcp.ToolLeaseJob, "request_id=r-"+era, "protocol=1", "wait_ms=1")},
 		} {
+			if era == "modern" && name == "submit_job" {
+				continue // it takes a task there, and stays until the job has ended, which no runner brings about
+			}
 			t.Run(era+" "+name, func(t *testing.T) {
 				t.Parallel()
 				args := append([]string{"--cli", h.url + "/mcp", "--transport", "http", "--header", "Authorization: Bearer " + tc.token, "--protocol-era", era}, tc.args...)
