@@ -99,10 +99,10 @@ func (r *raw) meta() string {
 	return ""
 }
 
-func (r *raw) send(ctx context.Context, method, name, message string) heard {
+func (r *raw) request(ctx context.Context, method, name, message string) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.front.url+"/mcp", strings.NewReader(message))
 	if err != nil {
-		return heard{err: err}
+		return nil, err
 	}
 	for header, value := range map[string]string{
 		"Authorization": "Bearer " + r.key, "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
@@ -111,6 +111,14 @@ func (r *raw) send(ctx context.Context, method, name, message string) heard {
 		if value != "" {
 			req.Header.Set(header, value)
 		}
+	}
+	return req, nil
+}
+
+func (r *raw) send(ctx context.Context, method, name, message string) heard {
+	req, err := r.request(ctx, method, name, message)
+	if err != nil {
+		return heard{err: err}
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -124,8 +132,13 @@ func (r *raw) send(ctx context.Context, method, name, message string) heard {
 	return heard{string(body), err}
 }
 
+// message is a call of a tool.
+func (r *raw) message(tool, args string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":%q,"arguments":%s%s}}`, tool, args, r.meta())
+}
+
 func (r *raw) call(ctx context.Context, tool, args string) heard {
-	return r.send(ctx, "tools/call", tool, fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":%q,"arguments":%s%s}}`, tool, args, r.meta()))
+	return r.send(ctx, "tools/call", tool, r.message(tool, args))
 }
 
 // do calls a tool, which must succeed.

@@ -10,11 +10,13 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/runnerhub/runnerhub/hub"
+	"github.com/runnerhub/runnerhub/hub/dispatch"
 	"github.com/runnerhub/runnerhub/mcp"
 )
 
@@ -108,6 +110,9 @@ func (o *Operation) Call(ctx context.Context, log *slog.Logger, p hub.Principal,
 		return nil, "", Report(ctx, log, err)
 	}
 	value, summary, err := o.call(ctx, p, args)
+	if errors.Is(err, dispatch.ErrParked) {
+		return nil, "", nil // an answer that nobody gets: whoever parked the call makes it again
+	}
 	if err != nil {
 		return nil, "", Report(ctx, log, err)
 	}

@@ -25,30 +25,36 @@ func (s *Service) Wait(ctx context.Context, p hub.Principal, r WaitRequest) (Wai
 		}
 		cur.back = false
 	}
+	parking := parkingFrom(ctx)
+	if parking != nil {
+		ctx = parking.ctx // whoever made the call may end its own when the call leaves
+	}
+	r.Wait = parking.rest(min(r.Wait, s.maxWait))
 	w := s.watch.add(r.JobID) // before the first look, so that no change falls between
-	defer s.watch.remove(w)
 	h := s.hold(ctx, r.Wait)
-	defer h.stop()
 	o := s.observer(r.Progress)
+	leaves := false
+	release := func() {
+		h.stop()
+		s.watch.remove(w)
+	}
+	defer func() {
+		if !leaves { // else whoever awaits it does
+			release()
+		}
+	}()
+	look := func() (WaitResult, bool, error) { return s.look(ctx, cur, r, h, o) }
 	for {
-		j, err := s.store.GetJob(ctx, r.JobID)
-		if err != nil {
-			return WaitResult{}, err
+		out, complete, err := look()
+		if err != nil || complete || r.Wait <= 0 {
+			return out, err
 		}
-		if cur.attempt > j.Attempt {
-			return WaitResult{}, hub.Errorf(hub.InvalidArgument, "the cursor is of another job")
-		}
-		out, complete, err := s.news(ctx, j, cur, r)
-		if err != nil {
-			return WaitResult{}, err
-		}
-		if complete || r.Wait <= 0 {
-			return out, nil
-		}
-		if j.State.Ended() { // the rest of the log is awaited, and no wake-up ends that
-			h.within(j.EndedAt.Add(s.logWait).Sub(s.clock.now()))
-		} else {
-			o.look(ctx, j, h)
+		held := &parked{hold: h, wake: w.ch, release: release, enough: func() bool {
+			_, complete, err := look()
+			return complete || err != nil
+		}}
+		if leaves = r.Progress == nil && parking.park(r.Wait, held); leaves {
+			return WaitResult{}, ErrParked
 		}
 		switch err := h.wait(w.ch); {
 		case errors.Is(err, errWaited):
@@ -57,6 +63,27 @@ func (s *Service) Wait(ctx context.Context, p hub.Principal, r WaitRequest) (Wai
 			return WaitResult{}, err
 		}
 	}
+}
+
+// look reads the job and what happened to it since a cursor. enough is as news says.
+func (s *Service) look(ctx context.Context, cur cursor, r WaitRequest, h *hold, o *observer) (_ WaitResult, enough bool, err error) {
+	j, err := s.store.GetJob(ctx, r.JobID)
+	if err != nil {
+		return WaitResult{}, false, err
+	}
+	if cur.attempt > j.Attempt {
+		return WaitResult{}, false, hub.Errorf(hub.InvalidArgument, "the cursor is of another job")
+	}
+	out, enough, err := s.news(ctx, j, cur, r)
+	if err != nil {
+		return WaitResult{}, false, err
+	}
+	if j.State.Ended() { // the rest of the log is awaited, and no wake-up ends that
+		h.within(j.EndedAt.Add(s.logWait).Sub(s.clock.now()))
+	} else if !enough {
+		o.look(ctx, j, h)
+	}
+	return out, enough, nil
 }
 
 // news is what happened since a cursor; enough says whether that is worth an answer.

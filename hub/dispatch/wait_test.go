@@ -1,6 +1,8 @@
 package dispatch_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -18,72 +20,124 @@ func (w *world) wait(r dispatch.WaitRequest) dispatch.WaitResult {
 }
 
 func TestWaitFollowsAJob(t *testing.T) {
+	onStores(t, func(t backend) { w := newWorld(t); followsAJob(w, w.s.Wait) })
+}
+
+// A call that leaves its stack while it waits hears the same.
+func TestParkedWaitFollowsAJob(t *testing.T) {
+	onStores(t, func(t backend) { w := newWorld(t); followsAJob(w, w.waitParked) })
+}
+
+// waitParked is Wait for a caller that parks it. The context of each call ends with it, as a library's may.
+func (w *world) waitParked(ctx context.Context, p hub.Principal, r dispatch.WaitRequest) (dispatch.WaitResult, error) {
+	ctx, parking := dispatch.WithParking(ctx)
+	for {
+		call, end := context.WithCancel(ctx)
+		out, err := w.s.Wait(call, p, r)
+		end()
+		if parking.Parked() != errors.Is(err, dispatch.ErrParked) {
+			return out, fmt.Errorf("parked is %v: %w", parking.Parked(), err)
+		}
+		if !parking.Parked() {
+			return out, err
+		}
+		parking.Await()
+	}
+}
+
+func TestParkedWaitEnds(t *testing.T) {
 	onStores(t, func(t backend) {
 		w := newWorld(t)
 		job := w.submit()
-		r := w.wait(dispatch.WaitRequest{JobID: job.ID, Wait: time.Hour})
-		if r.Job.State != hub.JobQueued || r.Done || r.NextCursor == "" {
-			t.Errorf("without a cursor: %+v", r)
+		r := dispatch.WaitRequest{JobID: job.ID, Cursor: w.wait(dispatch.WaitRequest{JobID: job.ID}).NextCursor, Wait: 20 * time.Millisecond, UntilEnd: true}
+		out, err := w.waitParked(w.ctx, w.ann, r)
+		w.must(err)
+		if out.Done || out.Job.State != hub.JobQueued || out.NextCursor != r.Cursor {
+			t.Errorf("when its time is over: %+v", out)
 		}
-		next := func() <-chan answer[dispatch.WaitResult] {
-			n := w.s.Watching(job.ID)
-			ch := beside(func() (dispatch.WaitResult, error) {
-				return w.s.Wait(w.ctx, w.ann, dispatch.WaitRequest{JobID: job.ID, Cursor: r.NextCursor, Wait: time.Hour})
-			})
-			w.until("it is held", func() bool { return w.s.Watching(job.ID) > n })
-			return ch
+		r.Wait = time.Hour
+		ctx, leave := context.WithCancel(w.ctx)
+		gone := beside(func() (dispatch.WaitResult, error) { return w.waitParked(ctx, w.ann, r) })
+		w.until("it is held", func() bool { return w.s.Watching(job.ID) > 0 })
+		leave()
+		if _, err := get(w, gone); err == nil {
+			t.Error("it outlives its caller")
 		}
-		hear := func(ch <-chan answer[dispatch.WaitResult]) {
-			t.Helper()
-			var err error
-			r, err = get(w, ch)
-			w.must(err)
+		if n := w.s.Watching(job.ID); n > 0 {
+			t.Errorf("%d still watch the job", n)
 		}
-		m := w.machine(self(w.ann))
-		ch := next()
-		g := &logged{machine: m, l: m.take()}
-		if hear(ch); r.Job.State != hub.JobLeased {
-			t.Errorf("after the lease: %+v", r)
-		}
-		ch = next()
-		m.begin(g.l)
-		if hear(ch); r.Job.State != hub.JobRunning || r.Job.Step != "test" {
-			t.Errorf("after the first heartbeat: %+v", r)
-		}
-		ch = next()
-		g.write(record("one"))
-		hear(ch)
-		w.wantTexts(r.Lines, "one")
-		ch = next()
-		g.write(record("two")[:10])
-		g.write(record("two")[10:])
-		hear(ch)
-		w.wantTexts(r.Lines, "two") // half a line is no news
-		ch = next()
-		m.settle(dispatch.SettleRequest{
-			JobID: job.ID, Proof: g.l.Proof, State: hub.JobSucceeded,
-			Result: fmt.Appendf(nil, `{"status":"succeeded","log_bytes":%d}`, g.size+int64(len(record("three")))),
-		})
-		if hear(ch); r.Job.State != hub.JobSucceeded || r.Done || len(r.Result) == 0 {
-			t.Errorf("its log is not all there: %+v", r)
-		}
-		ch = next()
-		g.write(record("three"))
-		if hear(ch); !r.Done {
-			t.Errorf("all is there: %+v", r)
-		}
-		w.wantTexts(r.Lines, "three")
-		if r := w.wait(dispatch.WaitRequest{JobID: job.ID, Cursor: r.NextCursor, Wait: time.Hour}); !r.Done || len(r.Lines) > 0 {
-			t.Errorf("after the end: %+v", r)
-		}
-		r = w.wait(dispatch.WaitRequest{JobID: job.ID, Cursor: "start", Wait: time.Hour})
-		w.wantTexts(r.Lines, "one", "two", "three")
-		r = w.wait(dispatch.WaitRequest{JobID: job.ID})
-		w.wantTexts(r.Lines, "one", "two", "three")
-		if !r.Done || r.Omitted != 0 {
-			t.Errorf("%+v", r)
-		}
+		held := beside(func() (dispatch.WaitResult, error) { return w.waitParked(w.ctx, w.ann, r) })
+		w.until("it is held", func() bool { return w.s.Watching(job.ID) > 0 })
+		w.s.Drain()
+		_, err = get(w, held)
+		w.wantCode(err, hub.Draining)
 	})
+}
+
+func followsAJob(w *world, wait func(context.Context, hub.Principal, dispatch.WaitRequest) (dispatch.WaitResult, error)) {
+	job := w.submit()
+	r := w.wait(dispatch.WaitRequest{JobID: job.ID, Wait: time.Hour})
+	if r.Job.State != hub.JobQueued || r.Done || r.NextCursor == "" {
+		w.Errorf("without a cursor: %+v", r)
+	}
+	next := func() <-chan answer[dispatch.WaitResult] {
+		n := w.s.Watching(job.ID)
+		ch := beside(func() (dispatch.WaitResult, error) {
+			return wait(w.ctx, w.ann, dispatch.WaitRequest{JobID: job.ID, Cursor: r.NextCursor, Wait: time.Hour})
+		})
+		w.until("it is held", func() bool { return w.s.Watching(job.ID) > n })
+		return ch
+	}
+	hear := func(ch <-chan answer[dispatch.WaitResult]) {
+		w.Helper()
+		var err error
+		r, err = get(w, ch)
+		w.must(err)
+	}
+	m := w.machine(self(w.ann))
+	ch := next()
+	g := &logged{machine: m, l: m.take()}
+	if hear(ch); r.Job.State != hub.JobLeased {
+		w.Errorf("after the lease: %+v", r)
+	}
+	ch = next()
+	m.begin(g.l)
+	if hear(ch); r.Job.State != hub.JobRunning || r.Job.Step != "test" {
+		w.Errorf("after the first heartbeat: %+v", r)
+	}
+	ch = next()
+	g.write(record("one"))
+	hear(ch)
+	w.wantTexts(r.Lines, "one")
+	ch = next()
+	g.write(record("two")[:10])
+	g.write(record("two")[10:])
+	hear(ch)
+	w.wantTexts(r.Lines, "two") // half a line is no news
+	ch = next()
+	m.settle(dispatch.SettleRequest{
+		JobID: job.ID, Proof: g.l.Proof, State: hub.JobSucceeded,
+		Result: fmt.Appendf(nil, `{"status":"succeeded","log_bytes":%d}`, g.size+int64(len(record("three")))),
+	})
+	if hear(ch); r.Job.State != hub.JobSucceeded || r.Done || len(r.Result) == 0 {
+		w.Errorf("its log is not all there: %+v", r)
+	}
+	ch = next()
+	g.write(record("three"))
+	if hear(ch); !r.Done {
+		w.Errorf("all is there: %+v", r)
+	}
+	w.wantTexts(r.Lines, "three")
+	if r := w.wait(dispatch.WaitRequest{JobID: job.ID, Cursor: r.NextCursor, Wait: time.Hour}); !r.Done || len(r.Lines) > 0 {
+		w.Errorf("after the end: %+v", r)
+	}
+	r = w.wait(dispatch.WaitRequest{JobID: job.ID, Cursor: "start", Wait: time.Hour})
+	w.wantTexts(r.Lines, "one", "two", "three")
+	r = w.wait(dispatch.WaitRequest{JobID: job.ID})
+	w.wantTexts(r.Lines, "one", "two", "three")
+	if !r.Done || r.Omitted != 0 {
+		w.Errorf("%+v", r)
+	}
 }
 
 func TestWaitGivesUpOnLogBytesThatNeverCome(t *testing.T) {

@@ -54,12 +54,12 @@ func New(ops []api.Operation, lib *api.Library, log *slog.Logger) http.Handler {
 	s.AddTool(mcpgo.NewTool(unknownTool), answerUnknown(ops))
 	addResources(s, hooks, lib)
 	addPrompts(s, lib)
-	return exchanged(lib, server.NewStreamableHTTPServer(s,
+	return parked(exchanged(lib, server.NewStreamableHTTPServer(s,
 		server.WithHTTPContextFunc(withMisnamed),
 		server.WithStateLess(true),
 		server.WithDisableStreaming(true),
 		// hub/web checks the Host header, and knows the hub's own names.
 		server.WithDisableLocalhostProtection(true),
 		server.WithStreamableHTTPLogger(log),
-	))
+	)))
 }

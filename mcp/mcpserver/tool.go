@@ -63,6 +63,9 @@ func handler(o *api.Operation, lib *api.Library, log *slog.Logger) server.ToolHa
 			ctx = exchangeOf(ctx).withProgress(ctx, meta.ProgressToken)
 		}
 		value, summary, fault := o.Call(ctx, log, api.PrincipalFrom(ctx), args)
+		if value == nil && fault == nil { // the call is parked, and what is said here is thrown away
+			return &mcpgo.CallToolResult{}, nil
+		}
 		if fault != nil {
 			return failure(fault), nil
 		}
