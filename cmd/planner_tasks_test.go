@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/runnerhub/runnerhub/topology"
 )
 
 var updateAgents = flag.Bool("update-agents", false, "write the table of docs/agents.md again")
@@ -205,6 +207,8 @@ func TestAgentWithoutDocumentation(t *testing.T) {
 		})
 	}
 	t.Logf("\n%s", table.String())
+	v.stop() // waits for what the last errands have let go of
+	v.wantNothingLeft(topology.Filter{Runner: v.runnerID()})
 	if *updateAgents {
 		document = between(document, "errands", table.String())
 		document = between(document, "transcript", transcript)
