@@ -3,13 +3,6 @@
 # Standard error has one line: "file SIZE", and then standard output has bytes of it; or "folder ENTRIES", and then standard output
 # has each one's type and name with a zero byte after them, and after another one their sizes, one a line, where all are known.
 # Another exit code than 0 says why not, with words.
-[ -z "$ZSH_VERSION" ] || emulate sh
-refuse() { printf '%s\n' "$2" >&2; exit "$1"; }
-where() { at=$(pwd -P; printf .); at=${at%??}; } # the point keeps line ends of a name that $(…) would take
-within() { case $1/ in "$root"/*) ;; *) refuse 63 'it leads out of there' ;; esac; }
-
-cd -P "$1" || exit 65
-where; root=$at; [ "$root" = / ] && root=
 offset=$2 most=$3 entries=$4
 shift 4
 while [ $# -gt 1 ]; do

@@ -15,10 +15,14 @@ import (
 // it be known where links lead, a file be replaced as a whole and by the job's own user, a folder be listed without its content
 // and a part be read of a file of any size.
 var (
+	//go:embed fileroot.sh
+	rootScript string
 	//go:embed fileread.sh
-	readScript string
+	readBelow string
 	//go:embed filewrite.sh
-	writeScript string
+	writeBelow string
+
+	readScript, writeScript = rootScript + readBelow, rootScript + writeBelow
 )
 
 // ReadFile reads a part of a file of a job, or lists a folder. Errors: those of StartExec; NotFound for what is not there,

@@ -1,13 +1,6 @@
 # Puts standard input in the place of a file below a folder, for hub/dispatch/files.go, in whatever sh a container has. Arguments: the
 # folder ("." is the one that it starts in), how many bytes there are, permissions ("" keeps the file's, or 644), a word for the name meanwhile, the path's elements.
 # Folders on the way are made. Standard output says "new" or "replaced"; another exit code than 0 says why not, with words.
-[ -z "$ZSH_VERSION" ] || emulate sh
-refuse() { printf '%s\n' "$2" >&2; exit "$1"; }
-where() { at=$(pwd -P; printf .); at=${at%??}; } # the point keeps line ends of a name that $(…) would take
-within() { case $1/ in "$root"/*) ;; *) refuse 63 'it leads out of there' ;; esac; }
-
-cd -P "$1" || exit 65
-where; root=$at; [ "$root" = / ] && root=
 bytes=$2 mode=$3 word=$4
 shift 4
 while [ $# -gt 1 ]; do
