@@ -71,9 +71,9 @@ func TestReadmeHasTheTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, ok := mcpserver.WithTable(string(text), mcpserver.ToolsTable(api.Operations(api.Services{})))
+	want, ok := withTable(string(text), toolsTable(api.Operations(api.Services{})))
 	if !ok {
-		t.Fatalf("README.md has lost the lines %s and %s", mcpserver.TableBegin, mcpserver.TableEnd)
+		t.Fatalf("README.md has lost the lines %s and %s", tableBegin, tableEnd)
 	}
 	if *update {
 		if err := os.WriteFile(readme, []byte(want), 0o644); err != nil {
@@ -90,7 +90,7 @@ func TestReadmeHasTheTools(t *testing.T) {
 func TestToolsHaveTheirPages(t *testing.T) {
 	t.Parallel()
 	const folder = "../../docs/tools"
-	pages := mcpserver.ToolPages(api.Operations(api.Services{}))
+	pages := toolPages(api.Operations(api.Services{}))
 	for name, want := range pages {
 		file := filepath.Join(folder, name)
 		if *update {

@@ -1,4 +1,4 @@
-package mcpserver
+package mcpserver_test
 
 import (
 	"fmt"
@@ -12,11 +12,11 @@ import (
 	"github.com/runnerhub/runnerhub/hub/api"
 )
 
-// PagesIndex is the page that lists the others.
-const PagesIndex = "README.md"
+// pagesIndex is the page that lists the others.
+const pagesIndex = "README.md"
 
-// ToolPages are the manual's pages of the tools by file name, and PagesIndex: all that the table knows of each.
-func ToolPages(ops []api.Operation) map[string]string {
+// toolPages are the manual's pages of the tools by file name, and pagesIndex: all that the table knows of each.
+func toolPages(ops []api.Operation) map[string]string {
 	pages := map[string]string{}
 	var index strings.Builder
 	index.WriteString("# Tools\n\nThese pages are written from the code. Each tool has an HTTP twin that takes the same arguments, in the path, the query or a JSON body, and\n" +
@@ -40,7 +40,7 @@ func ToolPages(ops []api.Operation) map[string]string {
 			}
 		}
 	}
-	pages[PagesIndex] = index.String()
+	pages[pagesIndex] = index.String()
 	return pages
 }
 

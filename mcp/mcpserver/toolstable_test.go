@@ -1,4 +1,4 @@
-package mcpserver
+package mcpserver_test
 
 import (
 	"fmt"
@@ -9,12 +9,12 @@ import (
 
 // The lines of the README between which the table stands.
 const (
-	TableBegin = "<!-- tools:begin -->"
-	TableEnd   = "<!-- tools:end -->"
+	tableBegin = "<!-- tools:begin -->"
+	tableEnd   = "<!-- tools:end -->"
 )
 
-// ToolsTable is the tools as a Markdown table, one for each audience.
-func ToolsTable(ops []api.Operation) string {
+// toolsTable is the tools as a Markdown table, one for each audience.
+func toolsTable(ops []api.Operation) string {
 	var b strings.Builder
 	for _, part := range []struct {
 		audience api.Audience
@@ -48,13 +48,13 @@ func changes(h api.Hints) string {
 	}
 }
 
-// WithTable replaces what stands between the marker lines of a document. ok is
+// withTable replaces what stands between the marker lines of a document. ok is
 // false when they are not there.
-func WithTable(document, table string) (changed string, ok bool) {
-	before, rest, found := strings.Cut(document, TableBegin+"\n")
-	_, after, ended := strings.Cut(rest, TableEnd)
+func withTable(document, table string) (changed string, ok bool) {
+	before, rest, found := strings.Cut(document, tableBegin+"\n")
+	_, after, ended := strings.Cut(rest, tableEnd)
 	if !found || !ended {
 		return document, false
 	}
-	return before + TableBegin + "\n" + table + TableEnd + after, true
+	return before + tableBegin + "\n" + table + tableEnd + after, true
 }
