@@ -39,9 +39,8 @@ type plannerTool struct {
 }
 
 type plannerCall struct {
-	tool, args string
-	bytes      int // of arguments and answer
-	tokens     int
+	bytes  int // of arguments and answer
+	tokens int
 }
 
 // maxCalls ends a planner that has lost its way.
@@ -260,7 +259,7 @@ func (p *planner) call(tool string, args map[string]any) plannerAnswer {
 		}
 		tokens += n
 	}
-	p.calls = append(p.calls, plannerCall{tool, string(asked), len(asked) + text.Len() + len(structured), tokens})
+	p.calls = append(p.calls, plannerCall{len(asked) + text.Len() + len(structured), tokens})
 	p.t.Logf("%s %s\n%s", tool, asked, text.String())
 	p.tell(tool, args, text.String())
 	fmt.Fprintf(&p.heard, "%s\n", text.String())

@@ -150,17 +150,19 @@ func words(enum []any) string {
 
 // quote repeats a caller's word, cut so that a message stays a line.
 func quote(s string) string {
-	const most = 40
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
+	return strconv.Quote(Cut(s, 40))
+}
+
+// Cut is a caller's text up to so many bytes, for an answer that repeats it.
+func Cut(s string, most int) string {
+	if len(s) <= most {
+		return s
 	}
-	return strconv.Quote(s)
+	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
 func join(path, name string) string {
-	if len(name) > 64 {
-		name = strings.ToValidUTF8(name[:64], "") + "…"
-	}
+	name = Cut(name, 64)
 	if path == "" {
 		return name
 	}

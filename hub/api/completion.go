@@ -49,24 +49,16 @@ func (l *Library) completeJob(ctx context.Context, failed bool, typed string) (o
 	if !l.Sees(ctx, mcp.ToolListJobs) {
 		return out, nil
 	}
-	args := mcp.ListJobsArgs{Limit: 100}
-	for range completionPages {
-		page, _, fault := ask[mcp.ListJobsResult](ctx, l, mcp.ToolListJobs, args)
-		if fault != nil {
-			return Completion{}, fault
-		}
+	fault = out.fill(func(cursor string) (words []string, next string, fault *mcp.Error) {
+		page, _, fault := ask[mcp.ListJobsResult](ctx, l, mcp.ToolListJobs, mcp.ListJobsArgs{Limit: 100, Cursor: cursor})
 		for _, j := range page.Jobs {
-			if (!failed || wentWrong(j)) && (begins(j.ID, typed) || begins(j.Name, typed)) && !out.add(j.ID) {
-				return out, nil
+			if (!failed || wentWrong(j)) && (begins(j.ID, typed) || begins(j.Name, typed)) {
+				words = append(words, j.ID)
 			}
 		}
-		if page.NextCursor == "" {
-			return out, nil
-		}
-		args.Cursor = page.NextCursor
-	}
-	out.More = true
-	return out, nil
+		return words, page.NextCursor, fault
+	})
+	return out, fault
 }
 
 // wentWrong says whether there is a failure to look into.
@@ -78,27 +70,19 @@ func (l *Library) completeArtifact(ctx context.Context, typed, jobID string) (ou
 	if jobID == "" || !l.Sees(ctx, mcp.ToolListArtifacts) {
 		return out, nil
 	}
-	args := mcp.ListArtifactsArgs{JobID: jobID, Limit: 100}
-	for range completionPages {
-		page, _, fault := ask[mcp.ListArtifactsResult](ctx, l, mcp.ToolListArtifacts, args)
-		switch {
-		case fault != nil && fault.Code == mcp.CodeNotFound: // half an id, perhaps
-			return Completion{}, nil
-		case fault != nil:
-			return Completion{}, fault
+	fault = out.fill(func(cursor string) (words []string, next string, fault *mcp.Error) {
+		page, _, fault := ask[mcp.ListArtifactsResult](ctx, l, mcp.ToolListArtifacts, mcp.ListArtifactsArgs{JobID: jobID, Limit: 100, Cursor: cursor})
+		if fault != nil && fault.Code == mcp.CodeNotFound {
+			return nil, "", nil // half an id, perhaps
 		}
 		for _, a := range page.Artifacts {
-			if begins(a.Path, typed) && !out.add(a.Path) {
-				return out, nil
+			if begins(a.Path, typed) {
+				words = append(words, a.Path)
 			}
 		}
-		if page.NextCursor == "" {
-			return out, nil
-		}
-		args.Cursor = page.NextCursor
-	}
-	out.More = true
-	return out, nil
+		return words, page.NextCursor, fault
+	})
+	return out, fault
 }
 
 // completeTarget finds the words for groups of machines, and the caller's own machines by label and id.
@@ -127,6 +111,29 @@ func (l *Library) completeTarget(ctx context.Context, typed string) (out Complet
 	}
 	out.More = page.NextCursor != ""
 	return out, nil
+}
+
+// fill takes the words of one page after the other, as long as there are more of both.
+func (c *Completion) fill(page func(cursor string) (words []string, next string, fault *mcp.Error)) *mcp.Error {
+	cursor := ""
+	for range completionPages {
+		words, next, fault := page(cursor)
+		if fault != nil {
+			*c = Completion{}
+			return fault
+		}
+		for _, w := range words {
+			if !c.add(w) {
+				return nil
+			}
+		}
+		if next == "" {
+			return nil
+		}
+		cursor = next
+	}
+	c.More = true
+	return nil
 }
 
 // add takes a word unless there are as many as may be told.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"strings"
 
 	"github.com/runnerhub/runnerhub/hub"
 	"github.com/runnerhub/runnerhub/mcp"
@@ -98,7 +97,7 @@ type Content struct {
 func (l *Library) Read(ctx context.Context, uri string) ([]Content, *mcp.Error) {
 	r, ok := mcp.ParseResource(uri)
 	if !ok || !l.Shows(ctx, r.Kind) {
-		return nil, Fault(hub.Errorf(hub.NotFound, "there is no resource %q", clipped(uri)).
+		return nil, Fault(hub.Errorf(hub.NotFound, "there is no resource %q", Cut(uri, 120)).
 			WithHint("resources are %s, %s and %s", mcp.JobTemplate, mcp.LogTemplate, mcp.ArtifactTemplate))
 	}
 	switch r.Kind {
@@ -164,7 +163,7 @@ func (l *Library) readArtifact(ctx context.Context, r mcp.ResourceRef) ([]Conten
 // readBytes reads a file that is no text.
 func (l *Library) readBytes(ctx context.Context, r mcp.ResourceRef, file mcp.Artifact) ([]Content, *mcp.Error) {
 	if file.Size > maxBlob {
-		return nil, Fault(hub.Errorf(hub.TooLarge, "%s has %d bytes, and a resource that is no text may have %d", clipped(r.Path), file.Size, maxBlob).
+		return nil, Fault(hub.Errorf(hub.TooLarge, "%s has %d bytes, and a resource that is no text may have %d", Cut(r.Path, 120), file.Size, maxBlob).
 			WithHint("download it from %s with an API key, or with `runnerctl download`", file.URL))
 	}
 	a, err := l.jobs.Artifact(ctx, PrincipalFrom(ctx), r.JobID, r.Attempt, r.Path)
@@ -181,15 +180,6 @@ func (l *Library) readBytes(ctx context.Context, r mcp.ResourceRef, file mcp.Art
 		return nil, Report(ctx, l.log, err)
 	}
 	return []Content{{MediaType: mediaType(r.Path, someBytes), Blob: data}}, nil
-}
-
-// clipped cuts what a caller sent before it is repeated in a message.
-func clipped(s string) string {
-	const most = 120
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
 func jobResource(j mcp.Job) mcp.Resource {

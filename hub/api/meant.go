@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/runnerhub/runnerhub/topology"
@@ -79,21 +78,13 @@ func meant(name string, known []string) string {
 	}
 }
 
-// Nearest is the known name, in lower case, that was probably meant: one that differs by a third of its letters at most, or that
-// the name abbreviates. It is "" for none.
+// Nearest is the known name, in lower case, that was probably meant, or that the name abbreviates; "" for none.
 func Nearest(name string, known []string) string {
-	best, distance := "", max(1, len(name)/3)+1
-	if len(name) > 64 {
-		return ""
-	}
+	name = strings.ToLower(name)
 	for _, k := range known {
-		d := levenshtein.ComputeDistance(strings.ToLower(name), k)
-		if len(name) > 2 && strings.HasPrefix(k, strings.ToLower(name)) {
-			d = min(d, 1) // an abbreviation
-		}
-		if d < distance {
-			best, distance = k, d
+		if len(name) > 2 && strings.HasPrefix(k, name) {
+			return k
 		}
 	}
-	return best
+	return topology.Nearest(name, known)
 }

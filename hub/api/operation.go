@@ -42,8 +42,7 @@ func (a Audience) Admits(p hub.Principal) bool {
 	}
 }
 
-// Hints tell a client what a call can do, in MCP's terms. All four are always
-// sent: MCP's defaults say destructive and open-world.
+// Hints tell a client what a call can do, in MCP's terms.
 type Hints struct {
 	ReadOnly    bool // changes nothing
 	Destructive bool // may end or undo something

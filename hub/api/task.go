@@ -56,7 +56,7 @@ func (l *Library) Task(ctx context.Context, id string) (Task, *mcp.Error) {
 }
 
 func noTask(id string) *mcp.Error {
-	return Fault(hub.Errorf(hub.NotFound, "there is no task %q", clipped(id)).WithHint("a task is forgotten with its job; list_jobs shows the jobs that you may see"))
+	return Fault(hub.Errorf(hub.NotFound, "there is no task %q", Cut(id, 120)).WithHint("a task is forgotten with its job; list_jobs shows the jobs that you may see"))
 }
 
 // TaskOf is the task that a job is, which a call has just stored; ok is false where its answer is the whole answer already,

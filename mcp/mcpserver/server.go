@@ -26,8 +26,7 @@ const (
 )
 
 // New serves the operations that are tools, and a library of the same operations as resources, prompts and completions. It
-// panics when one of them
-// cannot be described, which is a mistake in the table.
+// panics when one of them cannot be described, which is a mistake in the table.
 func New(ops []api.Operation, lib *api.Library, log *slog.Logger) http.Handler {
 	sees := visibility(ops)
 	hooks := redirect(sees)

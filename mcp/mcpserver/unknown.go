@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -47,7 +48,7 @@ func redirect(sees func(ctx context.Context, tool string) bool) *server.Hooks {
 func answerUnknown(ops []api.Operation) server.ToolHandlerFunc {
 	return func(ctx context.Context, _ mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
 		name := misnamedFrom(ctx).name
-		e := &mcp.Error{Code: mcp.CodeNotFound, Message: "tool not found: " + clip(name), Hint: "tools/list names those that there are"}
+		e := &mcp.Error{Code: mcp.CodeNotFound, Message: "tool not found: " + api.Cut(strings.ToValidUTF8(name, ""), 64), Hint: "tools/list names those that there are"}
 		var visible []string
 		for i := range ops {
 			o := &ops[i]
@@ -86,13 +87,4 @@ func nearestTool(name string, visible []string) string {
 		}
 	}
 	return api.Nearest(name, visible)
-}
-
-// clip repeats a caller's word, cut so that a message stays a line.
-func clip(name string) string {
-	const most = 64
-	if len(name) > most {
-		return name[:most] + "…"
-	}
-	return name
 }
