@@ -2,15 +2,25 @@ package topology
 
 import "slices"
 
-// ParseChanged reads a spec with changes applied to it, as Parse reads one. Changes are a merge patch (RFC 7396), JSON or
-// YAML: what they name replaces what the spec has, mappings are merged key by key, a null takes a key out, and a list
-// replaces a list. Neither text needs to be a whole spec; what comes of both does. Problems have no line, because
-// nobody has written the text that they are in.
-func ParseChanged(spec, changes []byte) (*Spec, error) {
-	base, problem := readTree(spec)
+// Draft is the text of a spec that changes are applied to, read once however many there are.
+type Draft struct{ root *node }
+
+// ReadDraft reads a draft, which need not be a whole spec. The error is a *SpecError.
+func ReadDraft(spec []byte) (*Draft, error) {
+	root, problem := readTree(spec)
 	if problem != nil {
 		return nil, newSpecError(*problem)
 	}
+	if root.kind != mappingNode {
+		return nil, newSpecError(Problem{Code: ProblemType, Message: "the spec must be a mapping (name: value)", Hint: "such as {\"image\": \"alpine:3\"}, or leave it out"})
+	}
+	return &Draft{root}, nil
+}
+
+// With reads the spec that changes make of the draft, as Parse reads one. Changes are a merge patch (RFC 7396), JSON or
+// YAML: what they name replaces what the draft has, mappings are merged key by key, a null takes a key out, and a list
+// replaces a list. Problems have no line, because nobody has written the text that they are in.
+func (d *Draft) With(changes []byte) (*Spec, error) {
 	patch, problem := readTree(changes)
 	if problem != nil && problem.Code == ProblemEmpty {
 		patch = &node{} // which is no mapping either
@@ -18,13 +28,10 @@ func ParseChanged(spec, changes []byte) (*Spec, error) {
 		problem.Message = "in the changes: " + problem.Message
 		return nil, newSpecError(*problem)
 	}
-	if base.kind != mappingNode {
-		return nil, newSpecError(Problem{Code: ProblemType, Message: "the spec must be a mapping (name: value)", Hint: "such as {\"image\": \"alpine:3\"}, or leave it out"})
-	}
 	if patch.kind != mappingNode {
 		return nil, newSpecError(Problem{Code: ProblemType, Message: "changes must be a mapping of what they change, such as {\"image\": \"alpine:3\"}"})
 	}
-	root, problem := merge(base, patch)
+	root, problem := merge(d.root, patch)
 	if problem != nil {
 		return nil, newSpecError(placeless(*problem)...)
 	}

@@ -13,7 +13,15 @@ import (
 	"github.com/runnerhub/runnerhub/topology"
 )
 
-func TestParseChanged(t *testing.T) {
+func parseChanged(spec, changes []byte) (*topology.Spec, error) {
+	draft, err := topology.ReadDraft(spec)
+	if err != nil {
+		return nil, err
+	}
+	return draft.With(changes)
+}
+
+func TestDraft(t *testing.T) {
 	t.Parallel()
 	const base = "image: golang:1.26\nenv: {A: '1', B: '2'}\nsteps: [{name: test, run: go test ./...}]\ntimeout: 5m\n"
 	for name, c := range map[string]struct{ base, changes, want string }{
@@ -31,7 +39,7 @@ func TestParseChanged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := topology.ParseChanged([]byte(c.base), []byte(c.changes))
+			got, err := parseChanged([]byte(c.base), []byte(c.changes))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -46,7 +54,7 @@ func TestParseChanged(t *testing.T) {
 	}
 }
 
-func TestParseChangedRefuses(t *testing.T) {
+func TestDraftRefuses(t *testing.T) {
 	t.Parallel()
 	const base = "image: busybox\n"
 	for name, c := range map[string]struct{ base, changes, field, words string }{
@@ -63,7 +71,7 @@ func TestParseChangedRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := topology.ParseChanged([]byte(c.base), []byte(c.changes))
+			_, err := parseChanged([]byte(c.base), []byte(c.changes))
 			var bad *topology.SpecError
 			if !errors.As(err, &bad) {
 				t.Fatalf("%T: %v", err, err)
@@ -77,7 +85,7 @@ func TestParseChangedRefuses(t *testing.T) {
 }
 
 // What is merged is what RFC 7396's own algorithm, as it stands there, makes of the same JSON.
-func TestParseChangedMergesAsTheRFC(t *testing.T) {
+func TestDraftMergesAsTheRFC(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		base, patch := drawJSON(t), drawJSON(t)
@@ -87,7 +95,7 @@ func TestParseChangedMergesAsTheRFC(t *testing.T) {
 			}
 		}
 		before, changes, after := marshal(t, base), marshal(t, patch), marshal(t, mergePatch(base, patch))
-		got, err := topology.ParseChanged(before, changes)
+		got, err := parseChanged(before, changes)
 		want, wantErr := topology.Parse(after)
 		if (err == nil) != (wantErr == nil) {
 			t.Fatalf("%v, and %v for %s", err, wantErr, after)

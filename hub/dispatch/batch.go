@@ -77,12 +77,16 @@ func (s *Service) batchPlans(r BatchRequest) ([]plan, error) {
 	if len(bytes.TrimSpace(spec)) == 0 {
 		spec = []byte("{}")
 	}
+	draft, err := s.draft(spec)
+	if err != nil {
+		return nil, err
+	}
 	plans := make([]plan, len(r.Matrix))
 	wrong := make([][]SpecProblem, len(r.Matrix))
 	bad := false
 	size := 0
 	for i, changes := range r.Matrix {
-		pl, problems, err := s.parseChanged(spec, changes)
+		pl, problems, err := s.parseChanged(draft, changes)
 		if err != nil {
 			return nil, err
 		}

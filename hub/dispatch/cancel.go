@@ -52,8 +52,12 @@ func (s *Service) Retry(ctx context.Context, p hub.Principal, r RetryRequest) (S
 	}
 	again := plan{payload: payload, maxAttempts: j.MaxAttempts, group: j.Group}
 	if len(r.Changes) > 0 {
+		draft, err := s.draft(payload.Spec)
+		if err != nil {
+			return SubmitResult{}, err
+		}
 		var problems []SpecProblem
-		again, problems, err = s.parseChanged(payload.Spec, r.Changes)
+		again, problems, err = s.parseChanged(draft, r.Changes)
 		switch {
 		case err != nil:
 			return SubmitResult{}, err

@@ -30,14 +30,24 @@ func (s *Service) parse(text []byte, sourceFollows bool) (_ plan, problems []Spe
 	return s.plan(spec, err, sourceFollows)
 }
 
-// parseChanged is parse of a spec with changes to it, see topology.ParseChanged.
-func (s *Service) parseChanged(text, changes []byte) (_ plan, problems []SpecProblem, _ error) {
-	for _, t := range [][]byte{text, changes} {
-		if err := s.fitsSpec(t); err != nil {
-			return plan{}, nil, err
-		}
+// draft reads what changes are applied to.
+func (s *Service) draft(text []byte) (*topology.Draft, error) {
+	if err := s.fitsSpec(text); err != nil {
+		return nil, err
 	}
-	spec, err := topology.ParseChanged(text, changes)
+	draft, err := topology.ReadDraft(text)
+	if bad, ok := errors.AsType[*topology.SpecError](err); ok {
+		return nil, badSpec(bad.Problems)
+	}
+	return draft, err
+}
+
+// parseChanged is parse of a draft with changes to it.
+func (s *Service) parseChanged(draft *topology.Draft, changes []byte) (_ plan, problems []SpecProblem, _ error) {
+	if err := s.fitsSpec(changes); err != nil {
+		return plan{}, nil, err
+	}
+	spec, err := draft.With(changes)
 	return s.plan(spec, err, false)
 }
 

@@ -12,7 +12,7 @@ const MaxBatch = 100
 // BatchRequest stores a job for each entry of a matrix.
 type BatchRequest struct {
 	JobRequest          // Spec is what the jobs have in common; it need not be whole, and may be absent
-	Matrix     [][]byte // for each job the changes to Spec, see topology.ParseChanged; 1 to MaxBatch
+	Matrix     [][]byte // for each job the changes to Spec, see topology.Draft; 1 to MaxBatch
 	// IdempotencyKey is of at most 125 bytes, scoped to the caller. Each job has one derived from it, so
 	// that a call that was cut short is taken up where it stopped.
 	IdempotencyKey string

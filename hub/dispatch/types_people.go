@@ -134,7 +134,7 @@ type ListResult struct {
 // RetryRequest runs an ended job's spec again, as a new job.
 type RetryRequest struct {
 	JobID          string
-	Changes        []byte // merge patch on the spec, see topology.ParseChanged; none for the same spec
+	Changes        []byte // merge patch on the spec, see topology.Draft; none for the same spec
 	IdempotencyKey string
 }
 
