@@ -14,8 +14,7 @@ export LDFLAGS
 # there are cores only makes them wait for each other. The time-out is for one
 # package, under the race detector, on a machine with two cores.
 TEST_FLAGS ?= -race -timeout 15m
-# The packages that take longest come first, so that none of them is left to run alone at the end.
-PKG ?= ./cmd ./hub/dispatch ./hub/sqlite ./topology/docker ./...
+PKG ?= ./...
 
 .PHONY: help
 help: ## List the targets
